@@ -1,0 +1,1 @@
+"""Chunkers: one a file, found by its name."""

@@ -1,0 +1,1 @@
+"""Embedders: one a file, found by its name."""

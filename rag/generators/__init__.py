@@ -1,0 +1,1 @@
+"""Generators: one a file, found by its name; none is built in yet."""

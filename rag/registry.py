@@ -1,0 +1,219 @@
+"""Components by name: `register(seam, name)` beside a class, `resolve(seam, name)` where it is needed.
+
+Lazy, and no table to edit: the built-in `late-interaction` reranker is looked for in `rag/rerankers/late_interaction.py`.
+Third parties are found through `plugins:` in an experiment or the entry-point group `rag.plugins` (the entry point
+names a module, whose import registers). What a component is (its identity) is decided here too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib
+import importlib.util
+import json
+import pkgutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rag.errors import Fault, InputError, nearest
+from rag.protocols import SEAMS
+
+ENTRY_POINTS = "rag.plugins"
+INJECTED = "injected"  # field metadata: filled in by the builder, never written by a person
+IDENTITY = "identity"  # field metadata: False where the field does not change results
+
+_PACKAGES = {
+    "chunker": "rag.chunkers",
+    "embedder": "rag.embedders",
+    "retriever": "rag.retrievers",
+    "reranker": "rag.rerankers",
+    "gate": "rag.gates",
+    "generator": "rag.generators",
+    "router": "rag.routers",
+}
+
+Component = TypeVar("Component", bound=type)
+_registered: dict[tuple[str, str], type] = {}
+
+
+def register(seam: str, name: str) -> Callable[[Component], Component]:
+    """Class decorator: make a component known under a name.
+
+    Raises:
+        InputError: Another module has registered (or ships as a built-in) a component of that seam and name.
+        TypeError: The class is not a frozen dataclass with a `version`.
+    """
+    if seam not in SEAMS:
+        raise InputError(f"unknown seam {seam!r}; {nearest(seam, SEAMS)}")
+
+    def decorate(cls: Component) -> Component:
+        if not dataclasses.is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            raise TypeError(f"{cls.__module__}.{cls.__qualname__} must be a frozen dataclass to be a {seam}")
+        if not isinstance(getattr(cls, "version", None), str):
+            raise TypeError(f"{cls.__module__}.{cls.__qualname__} must declare `version: ClassVar[str]`")
+        owner = _registered.get((seam, name))
+        other = owner.__module__ if owner else _builtin_module(seam, name)
+        if other is not None and other != cls.__module__:
+            raise InputError(
+                Fault(
+                    f"two components are named {name!r} for the seam {seam!r}: {other} and {cls.__module__}",
+                    hint="rename one of them",
+                )
+            )
+        _registered[seam, name] = cls
+        return cls
+
+    return decorate
+
+
+def injected(default: Any, *, identity: bool = True) -> Any:
+    """A component's field that the builder fills in: a `Tokenizer` (identity) or a `Memo` (not)."""
+    return dataclasses.field(
+        default=default, repr=identity, compare=identity, metadata={INJECTED: True, IDENTITY: identity}
+    )
+
+
+def resolve(seam: str, name: str) -> type[Any]:
+    """The class registered under a name; imports the built-in's file or the installed plug-ins when needed.
+
+    Raises:
+        InputError: There is none; the message lists the nearest names.
+    """
+    if (seam, name) not in _registered:
+        module = _builtin_module(seam, name)
+        if module is not None:
+            importlib.import_module(module)
+        else:
+            load_entry_points()
+    try:
+        return _registered[seam, name]
+    except KeyError:
+        raise InputError(
+            Fault(f"no {seam} is named {name!r}", hint=f"{nearest(name, names(seam))}; `rag components` lists them")
+        ) from None
+
+
+def make(seam: str, name: str, **fields: Any) -> Any:
+    """A component with these fields: `make("embedder", "minilm")`."""
+    return resolve(seam, name)(**fields)
+
+
+def names(seam: str) -> list[str]:
+    """Every name known for a seam, sorted: the built-ins' files, and what plug-ins registered."""
+    builtin = {info.name.replace("_", "-") for info in _builtin_files(seam)}
+    return sorted(builtin | {name for owner, name in _registered if owner == seam})
+
+
+def load_all() -> dict[tuple[str, str], type]:
+    """Import every built-in and every installed plug-in; (seam, name) -> class."""
+    for seam in SEAMS:
+        for info in _builtin_files(seam):
+            importlib.import_module(f"{_PACKAGES[seam]}.{info.name}")
+    load_entry_points()
+    return dict(sorted(_registered.items()))
+
+
+def load_plugins(modules: list[str] | tuple[str, ...]) -> None:
+    """Import the modules that an experiment lists under `plugins:`.
+
+    Raises:
+        InputError: A module cannot be imported.
+    """
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise InputError(
+                Fault(f"plug-in module {module!r} cannot be imported", got=str(error), hint="is it installed?")
+            ) from error
+
+
+def load_entry_points() -> None:
+    """Import the modules of the entry-point group `rag.plugins`, in the order of their names."""
+    from importlib.metadata import entry_points
+
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        try:
+            entry.load()
+        except ImportError as error:
+            raise InputError(
+                Fault(f"plug-in {entry.name!r} ({entry.value}) cannot be imported", got=str(error))
+            ) from error
+
+
+def name_of(component: object) -> tuple[str, str]:
+    """(seam, name) of a component or its class.
+
+    Raises:
+        InputError: Its class was never registered.
+    """
+    cls = component if isinstance(component, type) else type(component)
+    for key, registered in _registered.items():
+        if registered is cls:
+            return key
+    raise InputError(f"{cls.__module__}.{cls.__qualname__} is not registered; decorate it with @register(seam, name)")
+
+
+def identity(component: object) -> dict[str, Any]:
+    """What a component is, as JSON: seam, name, declared version and every configured field, nested components too.
+
+    A component may define `fingerprint() -> str` for what its fields do not say (the hash of a model's weights). Its
+    sha256 over canonical JSON (`identity_hash`) is what caches are keyed by.
+    """
+    seam, name = name_of(component)
+    described: dict[str, Any] = {"seam": seam, "use": name, "version": type(component).version}  # type: ignore[attr-defined]
+    fingerprint = getattr(component, "fingerprint", None)
+    if callable(fingerprint):
+        described["fingerprint"] = fingerprint()
+    for item in dataclasses.fields(component):  # type: ignore[arg-type]
+        if item.metadata.get(IDENTITY, True):
+            described[item.name] = _plain(getattr(component, item.name))
+    return described
+
+
+def identity_hash(component: object) -> str:
+    """sha256 of a component's identity, in hex."""
+    return hashlib.sha256(canonical_json(identity(component)).encode()).hexdigest()
+
+
+def canonical_json(value: Any) -> str:
+    """The one spelling of a value: sorted keys, no spaces, ASCII, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def source_hash(component: object) -> str:
+    """sha256 of the file that defines a component's class; "" where there is none (a notebook cell)."""
+    module = sys.modules.get(type(component).__module__)
+    path = getattr(module, "__file__", None)
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if type(value) in _registered.values():
+            return identity(value)
+        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return value.as_posix()
+    return value
+
+
+def _builtin_module(seam: str, name: str) -> str | None:
+    """The module that a built-in of this name would be, if its file exists."""
+    stem = name.replace("-", "_")
+    if not stem.isidentifier() or stem.startswith("_"):
+        return None
+    module = f"{_PACKAGES[seam]}.{stem}"
+    return module if importlib.util.find_spec(module) is not None else None
+
+
+def _builtin_files(seam: str) -> list[pkgutil.ModuleInfo]:
+    package = importlib.import_module(_PACKAGES[seam])
+    return [info for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")]

@@ -1,0 +1,1 @@
+"""Rerankers: one a file, found by its name."""

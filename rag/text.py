@@ -1,0 +1,175 @@
+"""The one tokenizer for lexical search, the one token counter, and Unicode folding.
+
+Two different needs, two functions: `Analyzer.terms` gives what a lexical retriever matches (folded, stemmed), and
+`WordTokenizer` gives what a size or a budget counts (offsets into the original text). Neither changes a text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from rag.protocols import Tokenizer
+from rag.types import Document, IntArray, Span
+
+# Scripts written without spaces: Han, Hiragana, Katakana, Hangul syllables stay words (Korean has spaces); Thai, Lao,
+# Khmer and Myanmar have no spaces either.
+_UNSPACED = (
+    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u3005\u3007"
+    "\U00020000-\U0003134f\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u1000-\u102a"
+    "\u1780-\u17b3"
+)
+_MARK_BLOCKS = ((0x300, 0x3100), (0xA660, 0xAC00), (0xFB1E, 0xFE30), (0x10A00, 0x11F60), (0x1D165, 0x1D245))
+
+
+@lru_cache(maxsize=1)
+def _marks() -> str:
+    """Combining marks as a regular expression class body; `\\w` does not hold them."""
+    ranges: list[str] = []
+    for low, high in _MARK_BLOCKS:
+        start = None
+        for point in range(low, high + 1):
+            is_mark = point < high and unicodedata.category(chr(point)).startswith("M")
+            if is_mark and start is None:
+                start = point
+            elif not is_mark and start is not None:
+                ranges.append(f"{chr(start)}-{chr(point - 1)}")
+                start = None
+    return "".join(ranges)
+
+
+@lru_cache(maxsize=1)
+def _token_pattern() -> re.Pattern[str]:
+    marks = _marks()
+    word = rf"[^\W{_UNSPACED}](?:[^\W{_UNSPACED}]|[{marks}])*"
+    return re.compile(rf"[{_UNSPACED}][{marks}]*|{word}|[^\w\s]")
+
+
+@lru_cache(maxsize=1)
+def _term_pattern() -> re.Pattern[str]:
+    marks = _marks()
+    word = rf"[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{marks}])*"
+    return re.compile(rf"(?P<run>[{_UNSPACED}](?:[{_UNSPACED}]|[{marks}])*)|{word}")
+
+
+def fold(text: str) -> str:
+    """NFKC, case folded, U+0130 (dotted capital I) folded to `i`; dotless i stays distinct. May change the length."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).replace("\u0130", "i").casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class WordTokenizer:
+    """Words and punctuation marks: deterministic, nothing to download.
+
+    A word is a run of letters, digits and underscores with its combining marks; every other non-blank code point is a
+    token of its own, and so is each character of a script written without spaces.
+    """
+
+    name: str = "words"
+
+    def starts(self, text: str) -> IntArray:
+        """int32 (tokens,): the offset of each token's first code point."""
+        return np.fromiter((match.start() for match in _token_pattern().finditer(text)), np.int32)
+
+
+WORDS = WordTokenizer()
+
+
+def count_tokens(text: str, tokenizer: Tokenizer = WORDS) -> int:
+    """The one token counter: how many tokens `text` has."""
+    return len(tokenizer.starts(text))
+
+
+@dataclass(frozen=True)
+class TokenIndex:
+    """Where the tokens of one document's body begin, so that any span is counted in logarithmic time.
+
+    A token belongs to a span if its first character does. Tokens of masked parts are not counted: they are never shown.
+    """
+
+    starts: IntArray
+
+    @classmethod
+    def of(cls, document: Document, tokenizer: Tokenizer = WORDS) -> TokenIndex:
+        """Count a document once."""
+        starts = tokenizer.starts(document.text)
+        for span in document.masked:
+            low, high = np.searchsorted(starts, [span.start, span.end])
+            starts = np.delete(starts, np.s_[low:high])
+        return cls(starts)
+
+    def count(self, start: int, end: int) -> int:
+        """Tokens of the span `[start, end)`."""
+        low, high = np.searchsorted(self.starts, [start, end])
+        return int(high - low)
+
+    def union(self, spans: Sequence[Span]) -> int:
+        """Tokens of the union of the spans: overlap is counted once."""
+        total, reached = 0, 0
+        for span in sorted(spans):
+            if span.end > reached:
+                total += self.count(max(span.start, reached), span.end)
+                reached = span.end
+        return total
+
+
+# The function words that carry no content; short on purpose: negations and modal verbs decide rules and stay.
+_STOP_WORDS = (
+    "a an and are as at be been but by for from had has have he her his i in into is it its me my of on or our she so "
+    "than that the their them then there these they this those to us was we were what when where which who whom why "
+    "will with you your do does did how am if"
+)
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """Text -> terms for lexical matching.
+
+    Attributes:
+        stemmer: `english` (Snowball) or `none`.
+        stop_words: `english` drops `STOP_WORDS`, `none` keeps every word.
+    """
+
+    stemmer: Literal["english", "none"] = "english"
+    stop_words: Literal["english", "none"] = "english"
+
+    def terms(self, text: str) -> list[str]:
+        """Terms in order, repeats kept: folded words, bigrams of runs without spaces; possibly empty."""
+        return self.many([text])[0]
+
+    def many(self, texts: Sequence[str]) -> list[list[str]]:
+        """`terms` of many texts; the stemmer sees each distinct word once."""
+        words = [self._words(fold(text)) for text in texts]
+        if self.stemmer == "none":
+            return words
+        vocabulary = sorted({word for row in words for word in row})
+        stems = dict(zip(vocabulary, _snowball().stemWords(vocabulary), strict=True))
+        return [[stems[word] for word in row] for row in words]
+
+    def _words(self, folded: str) -> list[str]:
+        words: list[str] = []
+        for match in _term_pattern().finditer(folded):
+            word = match.group()
+            if match.lastgroup == "run":
+                words.extend(_bigrams(word))
+            elif self.stop_words == "none" or word not in STOP_WORDS:
+                words.append(word)
+        return words
+
+
+def _bigrams(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[position : position + 2] for position in range(len(run) - 1)]
+
+
+@lru_cache(maxsize=1)
+def _snowball() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")

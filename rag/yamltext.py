@@ -1,0 +1,154 @@
+"""YAML as text: every scalar stays the text that the person wrote, and every value knows its line.
+
+`2023-12-31` stays a label, `no` a string, `0123` an id; the schema that reads a value gives it its type. Duplicate keys
+are faults. Nothing here knows what the keys mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rag.errors import Fault, Faults, InputError
+
+try:
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # libyaml is optional in PyYAML
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+
+class Quoted(str):
+    """A scalar that was written in quotes: a string, whatever it looks like."""
+
+    __slots__ = ()
+
+
+@dataclass
+class Node:
+    """A value and where it stands.
+
+    `value` is a str (or `Quoted`), None, a list of nodes, or a dict of key -> node.
+    """
+
+    value: Any
+    file: str
+    line: int
+    key_lines: dict[str, int] = field(default_factory=dict)
+
+    def plain(self) -> Any:
+        """The value without its places."""
+        if isinstance(self.value, dict):
+            return {key: node.plain() for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.plain() for node in self.value]
+        return self.value
+
+    def at(self, path: tuple[str | int, ...]) -> tuple[str, int]:
+        """File and line of the deepest part of `path` that exists."""
+        node, place = self, (self.file, self.line)
+        for part in path:
+            if isinstance(node.value, dict) and str(part) in node.value:
+                place = (node.value[str(part)].file, node.key_lines.get(str(part), node.line))
+                node = node.value[str(part)]
+            elif isinstance(node.value, list) and isinstance(part, int) and part < len(node.value):
+                node = node.value[part]
+                place = (node.file, node.line)
+            else:
+                break
+        return place
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it."""
+        yield self
+        children = self.value.values() if isinstance(self.value, dict) else self.value
+        if isinstance(self.value, dict | list):
+            for child in children:
+                yield from child.walk()
+
+
+def read(path: Path, shown: str | None = None) -> Node:
+    """Parse a YAML file whose top level is a mapping.
+
+    Args:
+        path: The file; UTF-8, one BOM allowed.
+        shown: How the file is named in messages; its path by default.
+
+    Raises:
+        InputError: The file is missing, empty, not UTF-8, not YAML, not a mapping, or a key occurs twice.
+    """
+    name = shown or str(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(Fault("no such file", file=name)) from None
+    except IsADirectoryError:
+        raise InputError(Fault("is a folder", file=name, must_be="a YAML file")) from None
+    except UnicodeDecodeError as error:
+        raise InputError(Fault("not UTF-8", file=name, hint=f"byte {error.start} cannot be decoded")) from None
+    return parse(text, name)
+
+
+def parse(text: str, name: str, first_line: int = 1) -> Node:
+    """Parse YAML text whose top level is a mapping; `first_line` is the line of `text`'s first line in its file.
+
+    Raises:
+        InputError: As `read`.
+    """
+    try:
+        root = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = first_line + mark.line if mark else first_line
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise InputError(Fault(f"not YAML: {problem}", file=name, line=line)) from None
+    if root is None:
+        raise InputError(Fault("the file is empty", file=name, must_be="a YAML mapping"))
+    faults = Faults()
+    node = _convert(root, name, first_line, (), faults)
+    if not isinstance(node.value, dict):
+        faults.add("not a mapping", file=name, line=node.line, must_be="keys and values")
+    faults.raise_if_any()
+    return node
+
+
+def from_plain(value: Any, file: str, line: int = 1) -> Node:
+    """A node tree of Python values, all at one place (what a notebook or a command passes)."""
+    if isinstance(value, Mapping):
+        return Node({str(key): from_plain(item, file, line) for key, item in value.items()}, file, line)
+    if isinstance(value, list | tuple):
+        return Node([from_plain(item, file, line) for item in value], file, line)
+    return Node(value, file, line)
+
+
+def _convert(node: yaml.Node, file: str, first_line: int, path: tuple[str, ...], faults: Faults) -> Node:
+    line = first_line + node.start_mark.line
+    if isinstance(node, yaml.MappingNode):
+        values: dict[str, Node] = {}
+        lines: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            key_line = first_line + key_node.start_mark.line
+            if not isinstance(key_node, yaml.ScalarNode):
+                faults.add("a key must be a plain word", file=file, line=key_line, path=".".join(path))
+                continue
+            key = str(key_node.value)
+            if key in values:
+                faults.add(
+                    "key occurs twice", file=file, line=key_line, path=".".join((*path, key)),
+                    hint=f"the first is on line {lines[key]}",
+                )  # fmt: skip
+                continue
+            values[key] = _convert(value_node, file, first_line, (*path, key), faults)
+            lines[key] = key_line
+        return Node(values, file, line, lines)
+    if isinstance(node, yaml.SequenceNode):
+        return Node(
+            [_convert(item, file, first_line, (*path, str(i)), faults) for i, item in enumerate(node.value)], file, line
+        )
+    style = getattr(node, "style", None)
+    if style in ("'", '"', "|", ">"):
+        return Node(Quoted(node.value), file, line)
+    return Node(None if node.value in ("", "~", "null", "Null", "NULL") else str(node.value), file, line)
