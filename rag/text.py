@@ -30,7 +30,7 @@ _MARK_BLOCKS = ((0x300, 0x3100), (0xA660, 0xAC00), (0xFB1E, 0xFE30), (0x10A00, 0
 
 @lru_cache(maxsize=1)
 def _marks() -> str:
-    """Combining marks as a regular expression class body; `\\w` does not hold them."""
+    """Combining marks as a regular expression class body; the word class leaves them out."""
     ranges: list[str] = []
     for low, high in _MARK_BLOCKS:
         start = None
