@@ -230,8 +230,29 @@ class KeepNothing:
 
 
 class Progress(Protocol):
-    """Where a long computation says what it does; the runner and the command line implement it."""
+    """Where a long computation says what it does; the command line shows it, a library caller may ignore it."""
+
+    def begin(self, what: str, done: int, total: int) -> None:
+        """A unit of work begins: the `done + 1`-th of `total`."""
+        ...
 
     def step(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` units of `what` are finished."""
+        """Inside the unit, `done` of `total` things of `what` are finished."""
         ...
+
+    def say(self, message: str) -> None:
+        """Something a person should read."""
+        ...
+
+
+class Silent:
+    """The `Progress` that shows nothing."""
+
+    def begin(self, what: str, done: int, total: int) -> None:
+        """See `Progress.begin`."""
+
+    def step(self, what: str, done: int, total: int) -> None:
+        """See `Progress.step`."""
+
+    def say(self, message: str) -> None:
+        """See `Progress.say`."""

@@ -1,6 +1,6 @@
 """Components by name: `register(seam, name)` beside a class, `resolve(seam, name)` where it is needed.
 
-Lazy, and no table to edit: the built-in `late-interaction` reranker is looked for in `rag/rerankers/late_interaction.py`.
+Lazy, and no table to edit: the built-in `late-interaction` reranker is `rag/rerankers/late_interaction.py`.
 Third parties are found through `plugins:` in an experiment or the entry-point group `rag.plugins` (the entry point
 names a module, whose import registers). What a component is (its identity) is decided here too.
 """

@@ -99,14 +99,17 @@ class TokenIndex:
     def of(cls, document: Document, tokenizer: Tokenizer = WORDS) -> TokenIndex:
         """Count a document once."""
         starts = tokenizer.starts(document.text)
-        for span in document.masked:
-            low, high = np.searchsorted(starts, [span.start, span.end])
-            starts = np.delete(starts, np.s_[low:high])
+        if document.masked:
+            begins = np.array([span.start for span in document.masked], np.int64)
+            ends = np.array([span.end for span in document.masked], np.int64)
+            before = np.searchsorted(begins, starts, side="right") - 1
+            starts = starts[(before < 0) | (starts >= ends[before])]
         return cls(starts)
 
     def count(self, start: int, end: int) -> int:
         """Tokens of the span `[start, end)`."""
-        low, high = np.searchsorted(self.starts, [start, end])
+        edges = np.array([start, end], self.starts.dtype)  # another type would copy the whole column
+        low, high = np.searchsorted(self.starts, edges)
         return int(high - low)
 
     def union(self, spans: Sequence[Span]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
@@ -183,12 +184,13 @@ def chunk_id(doc_id: str, start: int, end: int) -> str:
 
 
 def without_masked(text: str, start: int, masked: Sequence[Span]) -> str:
-    """`text`, which begins at offset `start` of its document, with the masked parts cut out."""
+    """`text`, which begins at offset `start` of its document, without the masked parts (sorted, disjoint)."""
     end = start + len(text)
     kept, position = [], start
-    for span in masked:
-        if span.end <= position or span.start >= end:
-            continue
+    for number in range(bisect_right(masked, start, key=lambda span: span.end), len(masked)):
+        span = masked[number]
+        if span.start >= end:
+            break
         kept.append(text[position - start : max(span.start, position) - start])
         position = min(span.end, end)
     if not kept:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.protocols import Embedder, Memo, WindowedEmbedder
-from rag.registry import canonical_json, identity
+from rag.registry import canonical_json, identity, identity_hash
 from rag.types import EmbedKind, FloatArray, IntArray
 
 BATCH_SIZE = 32
@@ -30,6 +30,23 @@ class Windows:
 
     texts: tuple[str, ...]
     owners: IntArray
+
+
+@dataclass(frozen=True)
+class EmbedderTokenizer:
+    """Counts in an embedder's own tokens, without special tokens (`tokenizer: embedder` in an experiment)."""
+
+    embedder: WindowedEmbedder
+
+    @property
+    def name(self) -> str:
+        """The embedder's name and identity."""
+        described = identity(self.embedder)
+        return f"{described['use']}:{identity_hash(self.embedder)[:12]}"
+
+    def starts(self, text: str) -> IntArray:
+        """int32 (tokens,): the offset of each token's first code point."""
+        return np.ascontiguousarray(self.embedder.token_spans([text])[0][:, 0], np.int32)
 
 
 def cut(
@@ -51,7 +68,7 @@ def cut(
     owners: list[int] = []
     for owner, spans in enumerate(embedder.token_spans(texts)):
         context = contexts[owner] if contexts else ""
-        pieces = [texts[owner]] if len(spans) <= limit else _pieces(texts[owner], spans, limit, overlap, context)
+        pieces = _fitting(texts[owner], spans, embedder, limit, overlap, context)
         windows.extend(pieces)
         owners.extend([owner] * len(pieces))
     return Windows(tuple(windows), np.array(owners, np.int32))
@@ -104,6 +121,25 @@ def embed_queries(embedder: Embedder, texts: Sequence[str], memo: Memo, *, overl
     np.add.at(sums, windows.owners, vectors)
     means: FloatArray = sums / np.linalg.norm(sums, axis=1, keepdims=True)
     return means
+
+
+def _fitting(
+    text: str, spans: IntArray, embedder: WindowedEmbedder, limit: int, overlap: int, context: str
+) -> list[str]:
+    """`_pieces`, cut again where a window that begins inside a long word has more tokens alone than in its text."""
+    if len(spans) <= limit:
+        return [text]
+    fitting: list[str] = []
+    waiting = [(piece, context) for piece in reversed(_pieces(text, spans, limit, overlap, context))]
+    while waiting:
+        piece, own = waiting.pop()
+        (piece_spans,) = embedder.token_spans([piece])
+        if len(piece_spans) <= limit:
+            fitting.append(piece)
+        else:
+            own = own if own and piece.startswith(f"{own}\n") else ""
+            waiting += [(part, own) for part in reversed(_pieces(piece, piece_spans, limit, overlap, own))]
+    return fitting
 
 
 def _pieces(text: str, spans: IntArray, limit: int, overlap: int, context: str) -> list[str]:

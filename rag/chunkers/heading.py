@@ -1,0 +1,124 @@
+"""`heading`: sections of a CommonMark parse, merged where short; `_split` cuts the long ones.
+
+A section's own text (its heading and what follows up to the next heading) is the smallest thing kept whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rag.chunkers._pieces import Body, Piece, check_number, label
+from rag.chunkers._split import Splitter
+from rag.errors import Fault, InputError
+from rag.protocols import Tokenizer
+from rag.registry import injected, register
+from rag.text import WORDS
+from rag.types import Chunk, Document
+
+
+@register("chunker", "heading")
+@dataclass(frozen=True)
+class HeadingChunker:
+    """Chunks along the headings.
+
+    Sections that stand in the same section (its own text counts as the first of them) are merged in document order
+    while one of the two is shorter than `min_tokens` and both together hold at most `max_tokens`. A heading without
+    text of its own goes with the section below it. A longer section is cut between its blocks, a longer block between
+    items, rows, lines of code, sentences, words. The context text is the path of the deepest section that holds the
+    whole chunk; inside a table, its header rows follow.
+
+    Attributes:
+        min_tokens: Below this a section is short.
+        max_tokens: No chunk holds more.
+    """
+
+    version: ClassVar[str] = "1"
+    min_tokens: int = 300
+    max_tokens: int = 800
+    tokenizer: Tokenizer = injected(WORDS)
+
+    def __post_init__(self) -> None:
+        check_number("max_tokens", self.max_tokens, 1)
+        check_number("min_tokens", self.min_tokens, 0)
+        if self.min_tokens > self.max_tokens:
+            raise InputError(
+                Fault("larger than max_tokens", path="min_tokens", must_be=f"at most {self.max_tokens}",
+                      got=str(self.min_tokens))
+            )  # fmt: skip
+
+    def chunk(self, document: Document) -> Sequence[Chunk]:
+        """See `protocols.Chunker`. Neighbours are the chunks before and after in the same document."""
+        body = Body(document, self.tokenizer)
+        splitter = Splitter(body, self.min_tokens, self.max_tokens)
+        units = _Outline(body, splitter, self.min_tokens, self.max_tokens).units(0)
+        pieces = []
+        for unit in units:
+            path = body.sections[unit.section].path
+            context = "\n".join(part for part in (label(document, path), splitter.table_header(unit.start)) if part)
+            pieces.append(Piece(unit.start, unit.end, path, body.anchor(body.section_at(unit.start)), context))
+        splitter.warn()
+        return body.chunks(pieces, linked=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A chunk to be; `section` is the deepest section that holds all of it."""
+
+    start: int
+    end: int
+    tokens: int
+    section: int
+
+
+class _Outline:
+    """The sections as a tree, and what becomes of them."""
+
+    def __init__(self, body: Body, splitter: Splitter, low: int, high: int) -> None:
+        self.body, self.splitter, self.low, self.high = body, splitter, low, high
+        self.children: list[list[int]] = [[] for _ in body.sections]
+        for number, section in enumerate(body.sections[1:], start=1):
+            self.children[section.parent].append(number)
+
+    def units(self, number: int) -> list[_Unit]:
+        """The units of a section and all below it. At most seven calls deep: levels only grow inwards."""
+        own = self._own(number)
+        groups = [group for group in (own, *(self.units(child) for child in self.children[number])) if group]
+        if len(own) == 1 and len(groups) > 1 and self._bare(number):
+            below = groups[1][0]
+            if own[0].tokens + below.tokens <= self.high:
+                glued = _Unit(own[0].start, below.end, own[0].tokens + below.tokens, below.section)
+                groups[:2] = [[glued, *groups[1][1:]]]
+        return self._merged(groups, number)
+
+    def _own(self, number: int) -> list[_Unit]:
+        section = self.body.sections[number]
+        span = self.body.trim(section.start, section.end)
+        if span is None:
+            return []
+        spans = [span]
+        if self.body.tokens.count(span.start, span.end) > self.high:
+            spans = self.splitter.split(self.body.document.blocks[section.first : section.last], span)
+        return [_Unit(one.start, one.end, self.body.tokens.count(one.start, one.end), number) for one in spans]
+
+    def _bare(self, number: int) -> bool:
+        """Whether a section is a heading alone."""
+        section = self.body.sections[number]
+        return section.level > 0 and self.body.trim(self.body.document.blocks[section.first].end, section.end) is None
+
+    def _merged(self, groups: Sequence[list[_Unit]], number: int) -> list[_Unit]:
+        """Merge whole sections; one that fell into several units stands between the others like a wall."""
+        merged: list[_Unit] = []
+        open_ = False
+        for group in groups:
+            unit = group[0]
+            if open_ and len(group) == 1:
+                last = merged[-1]
+                together = last.tokens + unit.tokens
+                if together <= self.high and min(last.tokens, unit.tokens) < self.low:
+                    merged[-1] = _Unit(last.start, unit.end, together, number)
+                    continue
+            merged.extend(group)
+            open_ = len(group) == 1
+        return merged

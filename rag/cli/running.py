@@ -1,0 +1,127 @@
+"""`rag run` and `rag score`: record an experiment, and measure what was recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag.cli import show
+
+if TYPE_CHECKING:
+    from rag.records import Run
+    from rag.runner import Job
+    from rag.store import Store
+
+Config = Annotated[Path, typer.Argument(help="The experiment file.", metavar="CONFIG")]
+Results = Annotated[Path, typer.Option("--results", help="Where runs are written.", envvar="RAG_RESULTS")]
+StorePath = Annotated[
+    Path | None,
+    typer.Option("--store", help="The cache; by default .store/store.sqlite in the results.", envvar="RAG_STORE"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+Slice = Annotated[str, typer.Option("--slice", help="Which questions: test, dev, all, or tag:<t>.")]
+Figure = Annotated[Path | None, typer.Option("--figure", help="Also draw the ladder into this file (.png, .svg).")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command("run")(run)
+    app.command("score")(score)
+
+
+def run(
+    config: Config,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what would be computed, and stop.")] = False,
+    latency: Annotated[
+        bool, typer.Option("--latency", help="One question at a time, cache off, at most 200 questions.")
+    ] = False,
+    results: Results = Path("results"),
+    store: StorePath = None,
+    which: Slice = "test",
+    figure: Figure = None,
+    json: AsJson = False,
+) -> None:
+    """Run every system of an experiment, record every candidate, and score."""
+    from rag.runner import prepare
+    from rag.runner import run as run_job
+
+    job = prepare(config)
+    with open_store(store, results) as opened:
+        if plan:
+            _plan(job, opened, json)
+            return
+        with show.Bar() as bar:
+            opened.progress = bar
+            result = run_job(job, results=results, store=opened, progress=bar, latency=latency)
+        kept = f"; {len(result.kept)} kept from the store" if result.kept else ""
+        show.say(f"{len(result.computed)} units computed{kept}; {_embedded(opened)}")
+    for note in result.notes:
+        show.say(f"note: {note}")
+    from rag.records import Run
+    from rag.runner.running import raise_if_failed
+
+    _score(Run(result.path), which, None, json, figure)
+    raise_if_failed(result)
+
+
+def score(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or its experiment's (the newest).", metavar="RUN")],
+    which: Slice = "test",
+    metrics: Annotated[
+        list[str] | None, typer.Option("--metric", help="Score this instead of the run's metrics; may repeat.")
+    ] = None,
+    figure: Figure = None,
+    json: AsJson = False,
+) -> None:
+    """Measure a recorded run; nothing is retrieved again."""
+    from rag.records import find_run
+
+    _score(find_run(run), which, metrics, json, figure)
+
+
+def open_store(path: Path | None, results: Path) -> Store:
+    """The store of a results folder, or the one that was named."""
+    from rag.store import Store
+
+    return Store(path if path is not None else results / ".store" / "store.sqlite")
+
+
+def _embedded(store: Store) -> str:
+    counts = store.counts
+    if counts.rows_computed == 0:
+        return "nothing was embedded or scored anew"
+    return f"{counts.rows_computed} vectors and pair scores computed, {counts.rows_found} found"
+
+
+def _plan(job: Job, store: Store, json: bool) -> None:
+    from rag.runner.planning import plan
+
+    planned = plan(job, store)
+    if json:
+        show.as_json({"units": [unit.plain() for unit in planned]})
+        return
+    rows = []
+    for unit in planned:
+        missing = ", ".join(f"{n} {what}" for what, n in unit.missing.items() if n)
+        chunks, answers = ("found" if unit.chunks_found else "to cut"), ("found" if unit.found else "to run")
+        rows.append([unit.system, unit.corpus_version, chunks, answers, missing or "–"])
+    show.table(["system", "corpus_version", "chunks", "answers", "to compute"], rows, numeric_from=9)
+    show.out()
+    show.out("Nothing was computed. A text that several systems need is counted once, at the first of them.")
+
+
+def _score(run: Run, which: str, metrics: list[str] | None, json: bool, figure: Path | None) -> None:
+    from rag.cli.ladder import print_scores
+    from rag.scoring import score, write
+
+    scores = score(run, metrics)
+    if metrics is None:
+        write(run, scores)
+    print_scores(run, scores, which, json)
+    if figure is not None:
+        from rag.report.figures import draw_ladder
+
+        draw_ladder(run, scores, figure, which)
+        show.say(f"figure: {figure}")

@@ -1,0 +1,309 @@
+"""An experiment file -> `Experiment`: `extends`, `defaults`, `sweep` merged in, every key checked, faults together."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag import metrics, registry
+from rag.config import schema
+from rag.config.components import build
+from rag.context import ContextSettings
+from rag.errors import Faults, InputError, nearest
+from rag.protocols import KeepNothing, Tokenizer, WindowedEmbedder
+from rag.systems import STAGES, System, nested, wire
+from rag.text import WORDS
+from rag.windows import EmbedderTokenizer
+from rag.yamltext import Node, from_plain, read
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A checked experiment. `file` and `dataset` are real paths; `written_dataset` is what the file says."""
+
+    file: Path
+    name: str
+    description: str
+    dataset: Path
+    written_dataset: str
+    versions: tuple[str, ...]
+    versions_at: tuple[tuple[str, int], ...]
+    plugins: tuple[str, ...]
+    seed: int
+    tokenizer_name: str
+    tokenizer: Tokenizer
+    coverage: float
+    systems: tuple[System, ...]
+    baseline: str
+    metrics: tuple[str, ...]
+    check: Any
+
+    def system(self, name: str) -> System:
+        """A system by name.
+
+        Raises:
+            InputError: There is none of that name.
+        """
+        for system in self.systems:
+            if system.name == name:
+                return system
+        raise InputError(f"no system is named {name!r}; {nearest(name, [system.name for system in self.systems])}")
+
+    def resolved(self) -> dict[str, Any]:
+        """The experiment with every default filled in, as plain values."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "dataset": self.written_dataset,
+            "versions": list(self.versions),
+            "plugins": list(self.plugins),
+            "seed": self.seed,
+            "tokenizer": self.tokenizer_name,
+            "coverage": self.coverage,
+            "systems": {system.name: system.plain() for system in self.systems},
+            "baseline": self.baseline,
+            "metrics": list(self.metrics),
+            "check": self.check,
+        }
+
+
+def load_experiment(path: Path) -> Experiment:
+    """Read and check an experiment file; nothing of the dataset is read.
+
+    Raises:
+        InputError: The file cannot be read, or has faults; all of them together.
+    """
+    faults = Faults()
+    experiment, _ = read_experiment(path, faults)
+    faults.raise_if_any()
+    if experiment is None:
+        raise InputError(f"{path}: not an experiment")
+    return experiment
+
+
+def read_experiment(path: Path, faults: Faults) -> tuple[Experiment | None, Path | None]:
+    """`load_experiment` for a caller who reports more faults together with these.
+
+    Returns:
+        The experiment (None where it has faults), and the dataset's folder where the file names one.
+
+    Raises:
+        InputError: The file cannot be read as YAML at all.
+    """
+    root = read(path)
+    written = root.value.get("dataset")
+    dataset = path.parent / written.value if written is not None and isinstance(written.value, str) else None
+    found = Faults()
+    experiment = _experiment(root, path, found)
+    faults.extend(found)
+    return (None if found else experiment), dataset
+
+
+def _experiment(root: Node, path: Path, faults: Faults) -> Experiment | None:
+    plugins = root.value.get("plugins")
+    if plugins is not None and isinstance(plugins.value, list):
+        try:
+            registry.load_plugins([str(item.value) for item in plugins.value])
+        except InputError as error:
+            faults.extend(error.faults)
+    model = schema.validate(schema.ExperimentModel, root, (), faults)
+    for_metrics = root.value.get("metrics")
+    if for_metrics is not None and isinstance(for_metrics.value, list):
+        _check_metrics(for_metrics, faults)
+    systems = _systems(root, faults)
+    names = [system.name for system in systems]
+    written = _written_names(root)
+    if model is not None and model.baseline is not None and model.baseline not in written:
+        file, line = root.at(("baseline",))
+        faults.add("no such system", file=file, line=line, path="baseline", hint=nearest(model.baseline, written))
+    if model is None or not names:
+        return None
+    tokenizer = _tokenizer(model.tokenizer, systems)
+    versions_node = root.value.get("versions")
+    places = [(item.file, item.line) for item in versions_node.value] if versions_node is not None else [(str(path), 1)]
+    return Experiment(
+        path,
+        model.name,
+        model.description,
+        (path.parent / model.dataset),
+        model.dataset,
+        tuple(model.versions),
+        tuple(places),
+        tuple(model.plugins),
+        model.seed,
+        model.tokenizer,
+        tokenizer,
+        model.coverage,
+        tuple(
+            dataclasses.replace(system, chunker=wire(system.chunker, tokenizer, KeepNothing())) for system in systems
+        ),
+        model.baseline or names[0],
+        tuple(model.metrics),
+        model.check,
+    )
+
+
+def _written_names(root: Node) -> list[str]:
+    systems = root.value.get("systems")
+    return list(systems.value) if systems is not None and isinstance(systems.value, dict) else []
+
+
+def _check_metrics(node: Node, faults: Faults) -> None:
+    for position, item in enumerate(node.value):
+        try:
+            metrics.parse(str(item.value))
+        except InputError as error:
+            for fault in error.faults:
+                faults.add(
+                    fault.problem, file=item.file, line=item.line, path=f"metrics.{position}",
+                    must_be=fault.must_be, got=fault.got, hint=fault.hint,
+                )  # fmt: skip
+
+
+def _systems(root: Node, faults: Faults) -> list[System]:
+    systems = root.value.get("systems")
+    if systems is None or not isinstance(systems.value, dict):
+        return []
+    defaults = root.value.get("defaults")
+    if defaults is None or not isinstance(defaults.value, dict):
+        defaults = from_plain({}, root.file, root.line)
+    merged: dict[str, tuple[Node, str | None]] = {}
+    for name in systems.value:
+        node = _extended(systems, name, (), faults)
+        if node is not None:
+            extends = systems.value[name].value.get("extends")
+            merged[name] = (node, str(extends.value) if extends is not None else None)
+    for name, node, parent in _swept(root, merged, faults):
+        merged[name] = (node, parent)
+    built = []
+    for name, (node, parent) in merged.items():
+        system = _system(name, parent, _merge(defaults, node), faults)
+        if system is not None:
+            built.append(system)
+    return built
+
+
+def _extended(systems: Node, name: str, chain: tuple[str, ...], faults: Faults) -> Node | None:
+    """A system with everything that it extends merged in."""
+    node: Node = systems.value[name]
+    line = systems.key_lines.get(name, node.line)
+    if not isinstance(node.value, dict):
+        if not chain:
+            faults.add("not a system", file=node.file, line=line, path=f"systems.{name}", must_be="keys and values")
+        return None
+    extends = node.value.get("extends")
+    if extends is None:
+        return node
+    base = str(extends.value)
+    place = {"file": extends.file, "line": extends.line, "path": f"systems.{name}.extends"}
+    if base not in systems.value:
+        faults.add(f"no system is named {base!r}", **place, hint=nearest(base, systems.value))
+        return None
+    if base in (*chain, name):
+        if not chain:
+            faults.add("systems extend each other in a circle", **place, got=" -> ".join((*chain, name, base)))
+        return None
+    parent = _extended(systems, base, (*chain, name), faults)
+    if parent is None:
+        return None
+    return _merge(parent, node)
+
+
+def _merge(base: Node, over: Node) -> Node:
+    """Deep merge; a component whose `use` changes is replaced whole."""
+    if not isinstance(base.value, dict) or not isinstance(over.value, dict):
+        return over
+    uses = [node.value["use"].value if "use" in node.value else None for node in (base, over)]
+    if uses[0] is not None and uses[1] is not None and uses[0] != uses[1]:
+        return over
+    values = dict(base.value)
+    for key, node in over.value.items():
+        values[key] = _merge(values[key], node) if key in values else node
+    return Node(values, over.file, over.line, {**base.key_lines, **over.key_lines})
+
+
+def _swept(
+    root: Node, merged: dict[str, tuple[Node, str | None]], faults: Faults
+) -> Iterator[tuple[str, Node, str | None]]:
+    sweep = root.value.get("sweep")
+    if sweep is None or not isinstance(sweep.value, dict):
+        return
+    base_node, over = sweep.value.get("base"), sweep.value.get("over")
+    if base_node is None or over is None or not isinstance(over.value, dict):
+        return  # the schema has said so
+    base = str(base_node.value)
+    if base not in merged:
+        faults.add(
+            f"no system is named {base!r}", file=base_node.file, line=base_node.line, path="sweep.base",
+            hint=nearest(base, merged),
+        )  # fmt: skip
+        return
+    axes = [
+        [(path, value) for value in node.value] for path, node in over.value.items() if isinstance(node.value, list)
+    ]
+    mode = sweep.value.get("mode")
+    one_at_a_time = mode is not None and mode.value == "one-at-a-time"
+    points = [(point,) for axis in axes for point in axis] if one_at_a_time else itertools.product(*axes)
+    for point in points:
+        node = merged[base][0]
+        for path, value in point:
+            changed = value
+            for part in reversed(path.split(".")):
+                changed = Node({part: changed}, value.file, value.line, {part: value.line})
+            node = _merge(node, changed)
+        label = ", ".join(f"{path}={_short(value)}" for path, value in point)
+        yield f"{base} {label}", node, base
+
+
+def _short(node: Node) -> str:
+    if isinstance(node.value, dict):
+        return str(node.value["use"].value) if "use" in node.value else str(node.plain())
+    return str(node.value)
+
+
+def _system(name: str, parent: str | None, node: Node, faults: Faults) -> System | None:
+    path = ("systems", name)
+    before = len(list(faults))
+    model = schema.validate(schema.SystemModel, node, path, faults)
+    parts: dict[str, Any] = {}
+    for seam in STAGES:
+        child = node.value.get(seam)
+        parts[seam] = (
+            build(seam, child, (*path, seam), faults) if child is not None and child.value is not None else None
+        )
+    if model is None or len(list(faults)) > before:
+        return None
+    for component in parts.values():
+        for item in nested(component):
+            check = getattr(item, "check", None)
+            if callable(check):
+                _run_check(check, node, path, faults)
+    settings = ContextSettings(**model.context.model_dump())
+    return System(name, parent, **parts, depth=model.depth, candidates=model.candidates, context=settings)
+
+
+def _run_check(check: Any, node: Node, path: tuple[str, ...], faults: Faults) -> None:
+    """A component's own check that what it needs is installed, before anything runs."""
+    from rag.errors import MissingDependencyError
+
+    try:
+        check()
+    except InputError as error:
+        faults.extend(error.faults)
+    except MissingDependencyError as error:
+        faults.add(str(error), file=node.file, line=node.line, path=".".join(path))
+
+
+def _tokenizer(name: str, systems: list[System]) -> Tokenizer:
+    if name == "words":
+        return WORDS
+    for system in systems:
+        for seam in STAGES:
+            for component in nested(getattr(system, seam)):
+                if isinstance(component, WindowedEmbedder):
+                    return EmbedderTokenizer(component)
+    return EmbedderTokenizer(registry.make("embedder", "minilm"))

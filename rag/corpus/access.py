@@ -1,0 +1,55 @@
+"""Who may read a document: what it says, else its path, else the dataset's default, else an error. Fails closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from rag.corpus.dataset import DatasetFile
+from rag.corpus.front import Draft
+from rag.errors import Faults
+
+
+def decide(dataset: DatasetFile, drafts: Sequence[Draft], faults: Faults, warnings: list[str]) -> list[Draft]:
+    """The drafts with their permissions decided, those without a decision left out with a fault.
+
+    Raises:
+        InputError: A document lists permissions and the dataset does not state `access`.
+    """
+    stating = next((draft for draft in drafts if draft.permissions is not None), None)
+    if dataset.access is None and stating is not None:
+        unstated = Faults()
+        unstated.add(
+            f"access is not stated although {stating.doc_id} lists permissions",
+            file=str(dataset.file), path="access", must_be="open or enforced",
+        )  # fmt: skip
+        unstated.raise_if_any()
+    if not dataset.enforced:
+        for draft in drafts:
+            draft.permissions = None
+        return list(drafts)
+    _warn_of_idle_rules(dataset, drafts, warnings)
+    return [draft for draft in drafts if _decided(dataset, draft, faults)]
+
+
+def _decided(dataset: DatasetFile, draft: Draft, faults: Faults) -> bool:
+    if draft.suspect:
+        faults.add(f"{draft.suspect}, so its permissions are unknown", file=draft.shown, line=draft.line)
+        return False
+    if draft.permissions is None:
+        by_path = (held for glob, held in dataset.permissions_by_path if fnmatchcase(draft.doc_id, glob))
+        draft.permissions = next(by_path, dataset.default_permissions)
+    if draft.permissions is None:
+        faults.add(
+            "no permissions", file=draft.shown, line=draft.line, path="permissions",
+            must_be="a list of group names ([] is nobody)",
+            hint=f"or state permissions_by_path or default_permissions in {dataset.file.name}",
+        )  # fmt: skip
+        return False
+    return True
+
+
+def _warn_of_idle_rules(dataset: DatasetFile, drafts: Sequence[Draft], warnings: list[str]) -> None:
+    for glob, _ in dataset.permissions_by_path:
+        if not any(fnmatchcase(draft.doc_id, glob) for draft in drafts):
+            warnings.append(f"{dataset.file}: permissions_by_path {glob!r} matches no document")

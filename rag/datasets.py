@@ -1,0 +1,163 @@
+"""A dataset on disk -> its corpus versions, each with the gold that is right for it; every fault reported together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rag.corpus import DatasetFile, IngestReport, fingerprint, load_snapshot
+from rag.errors import Faults, InputError
+from rag.gold.questions import read_questions
+from rag.gold.resolve import Resolved, resolve
+from rag.gold.written import QuestionFile
+from rag.types import Snapshot
+
+
+@dataclass(frozen=True)
+class Version:
+    """One corpus version, what reading it saw, and its gold."""
+
+    label: str
+    snapshot: Snapshot
+    ingest: IngestReport
+    questions: QuestionFile
+    gold: Resolved
+
+    def notes(self) -> list[str]:
+        """What was skipped, masked, dropped or left out, with counts; empty where everything is as usual."""
+        ingest, gold = self.ingest, self.gold
+        counted = [
+            (ingest.empty, "documents without body"),
+            (len(ingest.skipped), "files skipped"),
+            (len(gold.missing_documents), "gold documents that the corpus lacks (they stay in the denominator)"),
+            (gold.duplicates, "repeated evidence items dropped"),
+            (gold.not_relevant, "judgements of grade 0 or less dropped"),
+            (gold.unreadable, "evidence items dropped that the principal may not read (another is enough)"),
+        ]
+        notes = [f"{n} {what}" for n, what in counted if n]
+        notes.extend(ingest.warnings)
+        if gold.excluded:
+            names = ", ".join(sorted(gold.excluded))
+            notes.append(f"{len(gold.excluded)} questions left out, their evidence is not in this version: {names}")
+        return notes
+
+    def lines(self) -> list[str]:
+        """The version as `rag validate` shows it."""
+        expected = Counter(question.expected for question in self.gold.questions)
+        counts = ", ".join(f"{expected[name]} {what}" for name, what in _EXPECTED if expected[name])
+        items = sum(len(question.evidence) for question in self.gold.questions)
+        lines = [*self.ingest.lines(), f"  {len(self.questions.questions)} questions: {counts}; {items} evidence items"]
+        lines.extend(f"  left out: {name}: {reason}" for name, reason in self.gold.excluded.items())
+        for n, what in (
+            (len(self.gold.missing_documents), "gold documents that the corpus lacks"),
+            (self.gold.duplicates, "repeated evidence items dropped"),
+            (self.gold.not_relevant, "judgements of grade 0 or less dropped"),
+        ):
+            lines.extend([f"  {n} {what}"] if n else [])
+        return lines
+
+    def plain(self) -> dict[str, Any]:
+        """What is worth recording of it, as plain values."""
+        return {
+            "content_hash": self.snapshot.content_hash,
+            "documents": len(self.snapshot.documents),
+            "ingest": {
+                "seen": self.ingest.seen,
+                "indexed": self.ingest.indexed,
+                "empty": self.ingest.empty,
+                "skipped": [[item.path, item.reason] for item in self.ingest.skipped],
+                "warnings": list(self.ingest.warnings),
+                "masked": self.ingest.masked,
+                "masked_chars": self.ingest.masked_chars,
+            },
+            "questions": len(self.gold.questions),
+            "questions_hash": self.questions.content_hash,
+            "excluded": dict(self.gold.excluded),
+            "missing_documents": list(self.gold.missing_documents),
+        }
+
+
+_EXPECTED = (("answer", "to be answered"), ("abstain", "to be refused"), ("tool", "for a tool"))
+
+
+def checked(dataset: DatasetFile) -> list[Version]:
+    """Every version of a dataset with every quote anchored.
+
+    Raises:
+        InputError: Every fault of every file, together.
+    """
+    faults = Faults()
+    versions = load_versions(dataset, dataset.labels, faults)
+    faults.raise_if_any()
+    return versions
+
+
+def load_versions(dataset: DatasetFile, labels: Sequence[str], faults: Faults) -> list[Version]:
+    """Read some versions of a dataset and resolve its questions in each.
+
+    Args:
+        dataset: As `corpus.read_dataset` gives it.
+        labels: Real labels, without repeats.
+        faults: Where every fault of the files, the questions and the quotes is recorded; the caller raises them. The
+            result is whole only if there are none.
+    """
+    questions = load_questions(dataset, faults)
+    snapshots: dict[str, Snapshot] = {}
+    reports: dict[str, IngestReport] = {}
+    for label in dict.fromkeys([*labels, *_sources(questions, labels)]):
+        try:
+            snapshots[label], reports[label] = load_snapshot(dataset, label)
+        except InputError as error:
+            faults.extend(error.faults)
+    found = Faults()
+    versions = [
+        Version(
+            label,
+            snapshots[label],
+            reports[label],
+            questions,
+            resolve(questions, snapshots[label], label, found, sources=snapshots),
+        )
+        for label in labels
+        if label in snapshots
+    ]
+    faults.extend(dict.fromkeys(found))
+    return versions
+
+
+def load_questions(dataset: DatasetFile, faults: Faults) -> QuestionFile:
+    """Read the dataset's questions file without its corpus."""
+    return read_questions(
+        dataset.questions,
+        labels=dataset.labels,
+        base=dataset.base,
+        unit=dataset.unit,
+        enforced=dataset.enforced,
+        default_principal=dataset.default_principal,
+        faults=faults,
+    )
+
+
+def dataset_key(dataset: DatasetFile, label: str) -> str:
+    """sha256 over the bytes that a version's records depend on, without parsing any.
+
+    They are the files of every version (its gold may come from any), the questions and `dataset.yaml`.
+    """
+    parts = [label, *(fingerprint(dataset, name) for name in dataset.labels)]
+    questions = dataset.questions.read_bytes() if dataset.questions.is_file() else b""
+    parts.append(hashlib.sha256(questions).hexdigest())
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _sources(questions: QuestionFile, labels: Sequence[str]) -> list[str]:
+    """Versions whose text is needed to carry evidence that was written as offsets."""
+    needed = []
+    for question in questions.questions:
+        for label in labels:
+            gold = question.gold_at(label, questions.labels)
+            if gold.evidence_label != label and any(item.start is not None for item in gold.evidence):
+                needed.append(gold.evidence_label)
+    return needed

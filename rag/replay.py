@@ -1,0 +1,274 @@
+"""One question of a recorded run, stage by stage: what was retrieved, what covers the evidence, where it was lost.
+
+Reads records alone; nothing is retrieved again, and no metric is computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rag.errors import Fault, InputError, nearest
+from rag.records import Run
+from rag.types import Span, without_masked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class ReplayedEvidence:
+    """One marked passage and what became of it.
+
+    Attributes:
+        number: Counts from 1.
+        best_share: Largest share of its characters that one chunk of the corpus covers.
+        found: Stage -> first rank at which the union of the hits covers it, None where it never does.
+        in_context: Whether the context covers it.
+        fate: In words: where it was lost, or that it was shown.
+    """
+
+    number: int
+    doc_id: str
+    span: Span | None
+    quote: str
+    grade: int
+    best_share: float
+    found: dict[str, int | None]
+    in_context: bool
+    fate: str
+
+
+@dataclass(frozen=True)
+class ReplayedHit:
+    """One row of a stage. `covers` holds (evidence number, share of its characters)."""
+
+    rank: int
+    score: float
+    score_kind: str
+    chunk_id: str
+    doc_id: str
+    heading_path: tuple[str, ...]
+    tokens: int
+    text: str
+    covers: tuple[tuple[int, float], ...]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A question in one system and version of a run."""
+
+    question_id: str
+    question: str
+    answer: str
+    expected: str
+    need: str
+    principal: tuple[str, ...] | None
+    tags: tuple[str, ...]
+    system: str
+    corpus_version: str
+    status: str
+    error: str
+    action: str
+    reason: str
+    context_tokens: int | None
+    evidence: tuple[ReplayedEvidence, ...]
+    stages: dict[str, tuple[ReplayedHit, ...]]
+    context: tuple[ReplayedHit, ...]
+
+
+def replay(run: Run, question_id: str, system: str | None = None, version: str | None = None) -> Replay:
+    """Replay a question from records.
+
+    Args:
+        run: The run.
+        question_id: Its id.
+        system: The last system by default.
+        version: The newest version by default.
+
+    Raises:
+        InputError: No such question, system or version in the run; the message names the nearest.
+    """
+    system = _known("system", system if system is not None else run.systems[-1], run.systems)
+    version = _known("version", version if version is not None else run.versions[-1], run.versions)
+    asked = _rows(run.table("questions"), corpus_version=version)
+    question = next((row for row in asked if row["question_id"] == question_id), None)
+    if question is None:
+        ids = [row["question_id"] for row in asked]
+        raise InputError(Fault(f"no question {question_id!r} in this run", hint=nearest(question_id, ids)))
+    chunking = run.manifest["systems"][system]["chunking_id"]
+    chunks = {row["chunk_row"]: row for row in _rows(run.table("chunks"), chunking_id=chunking, corpus_version=version)}
+    masked = {row["doc_id"]: row["masked"] for row in _rows(run.table("documents"), corpus_version=version)}
+    gold = [
+        row
+        for row in _rows(run.table("gold"), question_id=question_id, corpus_version=version)
+        if row["doc_id"] is not None
+    ]
+    place = {"system": system, "corpus_version": version, "question_id": question_id}
+    answered = next(iter(_rows(run.table("queries"), **place)), {})
+    candidates = _rows(run.table("candidates"), **place)
+    coverage = float(run.manifest["config"]["coverage"])
+
+    def hit(row: dict[str, Any], chunk: dict[str, Any], span: Span) -> ReplayedHit:
+        hidden = [Span(part["start"], part["end"]) for part in masked.get(chunk["doc_id"]) or ()]
+        return ReplayedHit(
+            row.get("rank") or 0,
+            row.get("score", 0.0),
+            row.get("score_kind", ""),
+            chunk["chunk_id"],
+            chunk["doc_id"],
+            tuple(chunk["heading_path"]),
+            chunk["tokens"],
+            without_masked(chunk["text"], chunk["start"], hidden),
+            tuple(
+                (number, share)
+                for number, item in enumerate(gold, start=1)
+                if (share := _share(item, chunk["doc_id"], [span])) > 0
+            ),
+            row.get("why", ""),
+        )
+
+    stages: dict[str, list[ReplayedHit]] = {}
+    spans: dict[str, list[tuple[str, Span]]] = {}
+    for row in sorted(candidates, key=lambda row: row["rank"]):
+        chunk = chunks[row["chunk_row"]]
+        span = Span(chunk["shown_start"], chunk["shown_end"])
+        stages.setdefault(row["stage"], []).append(hit(row, chunk, span))
+        spans.setdefault(row["stage"], []).append((chunk["doc_id"], span))
+    order = sorted(stages, key=_stage_order)
+    pieces = []
+    shown: list[tuple[str, Span]] = []
+    for piece in answered.get("context") or ():
+        chunk = chunks[piece["chunk_row"]]
+        own = piece["why"] == "neighbour"
+        span = Span(chunk["start" if own else "shown_start"], chunk["end" if own else "shown_end"])
+        pieces.append(hit(piece, chunk, span))
+        shown.append((chunk["doc_id"], span))
+    evidence = tuple(
+        _evidence(number, item, chunks, {stage: spans[stage] for stage in order}, shown, coverage, len(pieces))
+        for number, item in enumerate(gold, start=1)
+    )
+    return Replay(
+        question_id,
+        question["question"],
+        question["answer"] or "",
+        question["expected"] or f"left out: {question['excluded']}",
+        question["need"],
+        None if question["principal"] is None else tuple(question["principal"]),
+        tuple(question["tags"]),
+        system,
+        version,
+        answered.get("status", "not asked"),
+        answered.get("error") or "",
+        answered.get("action") or "",
+        answered.get("reason") or "",
+        answered.get("context_tokens"),
+        evidence,
+        {stage: tuple(stages[stage]) for stage in order},
+        tuple(pieces),
+    )
+
+
+def _evidence(
+    number: int,
+    item: dict[str, Any],
+    chunks: dict[int, dict[str, Any]],
+    spans: dict[str, list[tuple[str, Span]]],
+    shown: list[tuple[str, Span]],
+    coverage: float,
+    pieces: int,
+) -> ReplayedEvidence:
+    best = max(
+        (
+            _share(item, chunk["doc_id"], [Span(chunk["shown_start"], chunk["shown_end"])])
+            for chunk in chunks.values()
+            if chunk["doc_id"] == item["doc_id"]
+        ),
+        default=0.0,
+    )
+    found = {stage: _first_rank(item, listed, coverage) for stage, listed in spans.items()}
+    in_context = _covered(item, shown, coverage)
+    span = None if item["start"] is None else Span(item["start"], item["end"])
+    fate = _fate(item, best, found, in_context, coverage, pieces)
+    return ReplayedEvidence(
+        number, item["doc_id"], span, item["quote"] or "", item["grade"], best, found, in_context, fate
+    )
+
+
+def _fate(
+    item: dict[str, Any],
+    best: float,
+    found: dict[str, int | None],
+    in_context: bool,
+    coverage: float,
+    pieces: int,
+) -> str:
+    """Where the evidence was lost, in words."""
+    if item["status"] not in ("unchanged", "moved", "edited"):
+        return f"not carried to this version: {item['status']}"
+    if in_context:
+        return "shown in the context"
+    legs = {stage: rank for stage, rank in found.items() if stage.startswith("retrieve:")}
+    broken = f"; the chunker cut it: no chunk holds more than {best:.0%} of it" if best < coverage else ""
+    if not found:
+        return f"nothing was retrieved{broken}"
+    if found.get("retrieve") is None:
+        hits = [f"{stage} rank {rank}" for stage, rank in legs.items() if rank is not None]
+        if hits:
+            return f"lost by the fusion: {', '.join(hits)}, but not in the fused list{broken}"
+        return f"lost by the retriever: not among its candidates{broken}"
+    if found.get("rerank", 0) is None:
+        return f"lost by the cut before the reranker: retrieve rank {found['retrieve']}{broken}"
+    reranked = f", rerank rank {found['rerank']}" if "rerank" in found else ""
+    return f"lost in the order: retrieve rank {found['retrieve']}{reranked}; the context has {pieces} pieces{broken}"
+
+
+def _first_rank(item: dict[str, Any], listed: list[tuple[str, Span]], coverage: float) -> int | None:
+    spans: list[Span] = []
+    for rank, (doc_id, span) in enumerate(listed, start=1):
+        if doc_id == item["doc_id"]:
+            spans.append(span)
+            if _share(item, doc_id, spans) >= coverage - 1e-9:
+                return rank
+    return None
+
+
+def _covered(item: dict[str, Any], listed: list[tuple[str, Span]], coverage: float) -> bool:
+    return _first_rank(item, listed, coverage) is not None
+
+
+def _share(item: dict[str, Any], doc_id: str, spans: list[Span]) -> float:
+    """Share of an item's characters that the union of spans of a document covers; whole documents are 0 or 1."""
+    if doc_id != item["doc_id"]:
+        return 0.0
+    if item["start"] is None:
+        return 1.0
+    gold = Span(item["start"], item["end"])
+    covered, reached = 0, gold.start
+    for span in sorted(spans):
+        low, high = max(span.start, reached), min(span.end, gold.end)
+        if low < high:
+            covered, reached = covered + high - low, high
+    return covered / len(gold) if len(gold) else 0.0
+
+
+def _rows(table: pa.Table, **equal: str) -> list[dict[str, Any]]:
+    import pyarrow.compute as pc
+
+    keep = None
+    for column, value in equal.items():
+        mask = pc.equal(pc.cast(table[column], "string"), value)
+        keep = mask if keep is None else pc.and_(keep, mask)
+    rows: list[dict[str, Any]] = table.filter(keep).to_pylist()
+    return rows
+
+
+def _stage_order(stage: str) -> tuple[int, str]:
+    return ({"retrieve": 1, "rerank": 2, "final": 3}.get(stage, 0), stage)
+
+
+def _known(what: str, name: str, names: list[str]) -> str:
+    if name not in names:
+        raise InputError(Fault(f"no {what} {name!r} in this run", hint=nearest(name, names)))
+    return name

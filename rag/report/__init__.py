@@ -1,0 +1,1 @@
+"""Pages and figures of runs. The figures are here; the pages come later."""

@@ -1,0 +1,71 @@
+"""`keyword`: the share of the query's terms that a chunk holds. The deterministic baseline, with nothing to tune."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from rag.registry import register
+from rag.retrievers._select import best_of_product, ranked
+from rag.text import Analyzer
+from rag.types import ChunkSet, Query, Ranking
+
+
+@register("retriever", "keyword")
+@dataclass(frozen=True)
+class KeywordRetriever:
+    """score = |distinct terms of the query that the chunk holds| / |distinct terms of the query|, in (0, 1].
+
+    A term that no chunk holds counts in the denominator; a chunk that shares no term is not returned.
+
+    Attributes:
+        stemmer: See `text.Analyzer`.
+        stop_words: See `text.Analyzer`.
+    """
+
+    version: ClassVar[str] = "1"
+    score_kind: ClassVar[str] = "overlap"
+
+    stemmer: Literal["english", "none"] = "english"
+    stop_words: Literal["english", "none"] = "english"
+
+    def build(self, chunks: ChunkSet) -> _KeywordIndex:
+        """Which chunks hold which term."""
+        analyzer = Analyzer(self.stemmer, self.stop_words)
+        vocabulary: dict[str, int] = {}
+        columns = [
+            [vocabulary.setdefault(term, len(vocabulary)) for term in dict.fromkeys(terms)]
+            for terms in analyzer.many(chunks.searchable)
+        ]
+        return _KeywordIndex(chunks, analyzer, vocabulary, _binary(columns, len(vocabulary)).T.tocsr())
+
+
+@dataclass(frozen=True)
+class _KeywordIndex:
+    """`holders` is sparse (terms, chunks), 1 where a chunk holds a term."""
+
+    chunks: ChunkSet
+    analyzer: Analyzer
+    vocabulary: dict[str, int]
+    holders: Any
+
+    def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
+        """See `protocols.Index`."""
+        distinct = [list(dict.fromkeys(terms)) for terms in self.analyzer.many([query.text for query in queries])]
+        known = [[self.vocabulary[term] for term in terms if term in self.vocabulary] for terms in distinct]
+        lengths = np.array([max(len(terms), 1) for terms in distinct], np.float64)
+        # Counts are whole numbers, so a cut at k by counts is the cut by shares of one query.
+        query_index, rows, counts = best_of_product(_binary(known, len(self.vocabulary)), self.holders, k)
+        shares = counts / lengths[query_index]
+        return ranked("keyword", KeywordRetriever.score_kind, self.chunks, queries, query_index, rows, shares, k)
+
+
+def _binary(columns: Sequence[Sequence[int]], width: int) -> Any:
+    from scipy.sparse import csr_matrix
+
+    ends = np.cumsum([0, *(len(row) for row in columns)])
+    flat = np.fromiter((column for row in columns for column in row), np.int64, int(ends[-1]))
+    return csr_matrix((np.ones(len(flat)), flat, ends), shape=(len(columns), width))

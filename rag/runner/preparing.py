@@ -1,0 +1,66 @@
+"""Everything that can be wrong is found before anything is embedded: the experiment, the dataset, its questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag.config import Experiment, read_experiment
+from rag.corpus import DatasetFile, read_dataset
+from rag.datasets import load_versions
+from rag.errors import Faults, InputError
+
+
+@dataclass(frozen=True)
+class Job:
+    """A checked experiment with its dataset and the real labels of the versions to run, oldest first."""
+
+    experiment: Experiment
+    dataset: DatasetFile
+    labels: tuple[str, ...]
+
+
+def prepare(path: Path, *, check_gold: bool = False) -> Job:
+    """Read an experiment and its dataset.
+
+    Args:
+        path: The experiment file.
+        check_gold: Also read the corpus and anchor every quote, to report those faults too. A run does that anyway
+            (or has done so for the same bytes), so it asks for it only where there are other faults to report.
+
+    Raises:
+        InputError: Every fault of both, together.
+    """
+    faults = Faults()
+    experiment, folder = read_experiment(path, faults)
+    dataset = None
+    if folder is not None:
+        try:
+            dataset = read_dataset(folder)
+        except InputError as error:
+            faults.extend(error.faults)
+    labels: tuple[str, ...] = ()
+    if dataset is not None:
+        labels = _labels(experiment, dataset, faults) if experiment is not None else (dataset.labels[-1],)
+        if faults or check_gold:
+            load_versions(dataset, labels, faults)
+    faults.raise_if_any()
+    if experiment is None or dataset is None:
+        raise InputError(f"{path}: not an experiment")
+    return Job(experiment, dataset, labels)
+
+
+def _labels(experiment: Experiment, dataset: DatasetFile, faults: Faults) -> tuple[str, ...]:
+    """Real labels in the dataset's order; `latest` and `all` mean what they say."""
+    wanted: set[str] = set()
+    for position, written in enumerate(experiment.versions):
+        if written == "all":
+            wanted.update(dataset.labels)
+            continue
+        try:
+            wanted.add(dataset.resolve_label(written))
+        except InputError as error:
+            file, line = experiment.versions_at[position]
+            for fault in error.faults:
+                faults.add(fault.problem, file=file, line=line, path=f"versions.{position}", hint=fault.hint)
+    return tuple(label for label in dataset.labels if label in wanted)

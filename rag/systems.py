@@ -1,0 +1,109 @@
+"""A system: the components of one arm of an experiment, and what fills in their injected fields.
+
+What a system is (`identity`) decides where its results are found again. Reading it from a file lives in `config/`,
+running it in `pipeline.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from rag import registry
+from rag.context import ContextSettings
+from rag.protocols import Memo, Tokenizer
+
+STAGES = ("chunker", "retriever", "reranker", "gate", "generator", "router")
+
+
+@dataclass(frozen=True)
+class System:
+    """One arm of an experiment: its components and settings.
+
+    `parent` is the system that it extends, the previous rung of a ladder; None for the first.
+    """
+
+    name: str
+    parent: str | None
+    chunker: Any
+    retriever: Any
+    reranker: Any
+    gate: Any
+    generator: Any
+    router: Any
+    depth: int
+    candidates: int
+    context: ContextSettings
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that decides this system's results; not its name."""
+        described: dict[str, Any] = {
+            "depth": self.depth,
+            "candidates": self.candidates,
+            "context": dataclasses.asdict(self.context),
+        }
+        for seam in STAGES:
+            component = getattr(self, seam)
+            described[seam] = registry.identity(component) if component is not None else None
+        return described
+
+    def chunking_id(self) -> str:
+        """Names this system's way of cutting: equal for systems that share it."""
+        return f"{registry.name_of(self.chunker)[1]}-{registry.identity_hash(self.chunker)[:8]}"
+
+    def wired(self, tokenizer: Tokenizer, memo: Memo) -> System:
+        """The same system with tokenizer and store in its components."""
+        parts = {seam: wire(getattr(self, seam), tokenizer, memo) for seam in STAGES}
+        return dataclasses.replace(self, **parts)
+
+    def plain(self) -> dict[str, Any]:
+        """The resolved system as plain values, for `config.yaml`."""
+        return {"parent": self.parent, **self.identity()}
+
+
+def wire(component: Any, tokenizer: Tokenizer, memo: Memo) -> Any:
+    """The component with its injected fields filled in, nested components too."""
+    if not dataclasses.is_dataclass(component) or isinstance(component, type):
+        return component
+    hints = hints_of(type(component))
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name)
+        if field.metadata.get(registry.INJECTED):
+            changes[field.name] = tokenizer if hints[field.name] is Tokenizer else memo
+        elif isinstance(value, tuple):
+            changes[field.name] = tuple(wire(item, tokenizer, memo) for item in value)
+        elif dataclasses.is_dataclass(value):
+            changes[field.name] = wire(value, tokenizer, memo)
+    return dataclasses.replace(component, **changes) if changes else component
+
+
+def nested(component: Any) -> Iterator[Any]:
+    """A component and every component inside it."""
+    if component is None:
+        return
+    yield component
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if dataclasses.is_dataclass(item) and not field.metadata.get(registry.INJECTED):
+                yield from nested(item)
+
+
+@lru_cache(maxsize=256)
+def hints_of(cls: type) -> dict[str, Any]:
+    """Resolved annotations of a component class."""
+    return typing.get_type_hints(cls)
+
+
+def configured_fields(cls: type) -> dict[str, dataclasses.Field[Any]]:
+    """The fields that a person may write."""
+    return {
+        field.name: field
+        for field in dataclasses.fields(cls)
+        if field.init and not field.metadata.get(registry.INJECTED)
+    }
