@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 LATEST = "latest"
 PARTIAL = ".partial"
+_OWNER = "process"  # inside a hidden folder: the id of the process that writes it
 RECORDED = ("documents", "chunks", "questions", "gold", "queries", "candidates", "claims", "timings")
 SCORED = ("measurements", "summary")
 
@@ -211,6 +213,27 @@ class Run:
         return self._tables[name]
 
 
+def reserve(experiment_folder: Path, started: datetime, config_hash: str) -> str:
+    """A run id that no other run has, its hidden folder made and marked as this process's.
+
+    Of two runs that begin in one second, the later is named after the next.
+    """
+    experiment_folder.mkdir(parents=True, exist_ok=True)
+    while True:
+        run_id = f"{started:%Y%m%dT%H%M%S}-{config_hash[:8]}"
+        hidden = experiment_folder / f".{run_id}{PARTIAL}"
+        try:
+            hidden.mkdir()
+        except FileExistsError:
+            pass
+        else:
+            if not (experiment_folder / run_id).exists():
+                (hidden / _OWNER).write_text(str(os.getpid()), encoding="ascii")
+                return run_id
+            hidden.rmdir()
+        started += timedelta(seconds=1)
+
+
 class RunWriter:
     """Writes a run as a hidden sibling of its place, and gives it its name when it is whole."""
 
@@ -229,6 +252,7 @@ class RunWriter:
 
     def finish(self) -> Path:
         """Rename to the final place, point `latest` at it, and return it."""
+        (self._hidden / _OWNER).unlink(missing_ok=True)
         self._hidden.replace(self._final)
         link = self._final.parent / f".{LATEST}.{os.getpid()}"
         link.unlink(missing_ok=True)
@@ -248,8 +272,19 @@ def write_table(folder: Path, name: str, rows: pa.Table) -> None:
 
 
 def unfinished(experiment_folder: Path, config_hash: str) -> list[Path]:
-    """Hidden folders that killed runs of this configuration have left."""
-    return sorted(experiment_folder.glob(f".*-{config_hash[:8]}{PARTIAL}"))
+    """Hidden folders that killed runs of this configuration have left; not those of a run that is still going on."""
+    hidden = sorted(experiment_folder.glob(f".*-{config_hash[:8]}{PARTIAL}"))
+    return [folder for folder in hidden if not _is_written(folder)]
+
+
+def _is_written(hidden: Path) -> bool:
+    try:
+        os.kill(int((hidden / _OWNER).read_text(encoding="ascii")), 0)
+    except PermissionError:
+        return True  # somebody else's process
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def discard(folders: Iterable[Path]) -> None:

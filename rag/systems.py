@@ -15,7 +15,7 @@ from typing import Any
 
 from rag import registry
 from rag.context import ContextSettings
-from rag.protocols import Memo, Tokenizer
+from rag.protocols import SEAMS, Memo, Tokenizer
 
 STAGES = ("chunker", "retriever", "reranker", "gate", "generator", "router")
 
@@ -92,6 +92,13 @@ def nested(component: Any) -> Iterator[Any]:
         for item in value if isinstance(value, tuple) else (value,):
             if dataclasses.is_dataclass(item) and not field.metadata.get(registry.INJECTED):
                 yield from nested(item)
+
+
+def seam_of(hint: Any) -> str | None:
+    """The seam that an annotation names: its Protocol, or a narrower one (`TokenEmbedder` is an embedder)."""
+    if not isinstance(hint, type):
+        return None
+    return next((seam for seam, protocol in SEAMS.items() if protocol in hint.__mro__), None)
 
 
 @lru_cache(maxsize=256)

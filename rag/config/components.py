@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import types
 import typing
 from typing import Any
@@ -16,11 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from rag import registry
 from rag.errors import Faults, InputError, nearest
-from rag.protocols import SEAMS
-from rag.systems import configured_fields, hints_of
+from rag.systems import configured_fields, hints_of, seam_of
 from rag.yamltext import Node, Quoted
 
-_SEAM_OF = {protocol: seam for seam, protocol in SEAMS.items()}
 Path = tuple[str, ...]
 
 
@@ -86,14 +85,26 @@ def _value(hint: Any, node: Node, path: Path, faults: Faults) -> Any:
     if type(None) in options and node.value is None:
         return None
     for option in options:
-        if option in _SEAM_OF:
-            return build(_SEAM_OF[option], node, path, faults)
+        seam = seam_of(option)
+        if seam is not None:
+            return _nested(seam, option, node, path, faults)
         if isinstance(option, type) and dataclasses.is_dataclass(option) and isinstance(node.value, dict):
             return _instance(option, node, path, faults)
         if typing.get_origin(option) is tuple and isinstance(node.value, list):
             item = typing.get_args(option)[0]
             return tuple(_value(item, child, (*path, str(i)), faults) for i, child in enumerate(node.value))
     return _scalar(hint, node, path, faults)
+
+
+def _nested(seam: str, protocol: type, node: Node, path: Path, faults: Faults) -> Any:
+    """A component inside another, which may ask for a narrower kind than the seam (`TokenEmbedder`)."""
+    component = build(seam, node, path, faults)
+    if component is None or isinstance(component, protocol):
+        return component
+    use = node.value["use"]
+    words = re.sub(r"(?<!^)(?=[A-Z])", " ", protocol.__name__).lower()
+    faults.add(f"{use.value!r} is not a {words}", file=use.file, line=use.line, path=".".join(path))
+    return None
 
 
 def _scalar(hint: Any, node: Node, path: Path, faults: Faults) -> Any:

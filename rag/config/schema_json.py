@@ -13,9 +13,7 @@ from rag import registry
 from rag.config.schema import ExperimentModel, SystemModel
 from rag.errors import InputError
 from rag.protocols import SEAMS
-from rag.systems import configured_fields, hints_of
-
-_SEAM_OF = {protocol: seam for seam, protocol in SEAMS.items()}
+from rag.systems import configured_fields, hints_of, seam_of
 
 
 def described_components() -> list[dict[str, Any]]:
@@ -80,8 +78,9 @@ def _component(name: str, cls: type) -> dict[str, Any]:
 
 
 def _field(hint: Any) -> dict[str, Any]:
-    if hint in _SEAM_OF:
-        return {"$ref": f"#/$defs/{_SEAM_OF[hint]}"}
+    seam = seam_of(hint)
+    if seam is not None:
+        return {"$ref": f"#/$defs/{seam}"}
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return {"anyOf": [_field(option) for option in typing.get_args(hint)]}
     if typing.get_origin(hint) is tuple:

@@ -1,7 +1,7 @@
 """TREC run files and qrels: written from a run's records, and read back.
 
-A run is written with strictly decreasing scores (N - rank), because trec_eval ignores the rank column and breaks ties
-by ties by id. Ids that hold whitespace or `%` are percent-encoded, so that columns never shift.
+A run is written with strictly decreasing scores (N - rank), because trec_eval ignores the rank column and breaks
+ties by id. Ids that hold whitespace or `%` are percent-encoded, so that columns never shift.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class Questions:
     """One row a question of the corpus version, in order of `question_id`; all masks are bool (questions,).
 
     `excluded` questions (their gold could not be carried) count nowhere but in `asked`. `failed` ones errored or have
-    no row. `recorded` ones have a row, `asked` ones have one or should. `decided` ones have a recorded action, `refused`
-    ones abstained.
+    no row. `recorded` ones have a row, `asked` ones have one or should. `decided` ones have a recorded action,
+    `refused` ones abstained.
     """
 
     ids: Sequence[str]

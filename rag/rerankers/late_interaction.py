@@ -28,7 +28,8 @@ class LateInteractionReranker:
 
     All vectors that the embedder gives count, special tokens too. A passage over the window is scored as overlapping
     windows, each with its context text, and takes its best; a query over the window contributes the tokens of all its
-    windows.
+    windows, those that two windows share twice. (MiniLM on the SciFact train claims, RRF legs to depth 100, 50
+    candidates, nDCG@10: .7255 with special tokens, .7248 without; blended .7474 and .7469.)
 
     Attributes:
         embedder: What gives token vectors.

@@ -26,7 +26,7 @@ from rag.datasets import Version, dataset_key, load_versions
 from rag.errors import Faults, MeasureError, RagWarning
 from rag.pipeline import answer, chunk_snapshot
 from rag.protocols import Progress
-from rag.records import RECORDED, SCHEMA_VERSION, RunWriter, concatenate, discard, unfinished
+from rag.records import RECORDED, SCHEMA_VERSION, RunWriter, concatenate, discard, reserve, unfinished
 from rag.runner.preparing import Job
 from rag.runner.tables import (
     ANSWERED,
@@ -93,7 +93,7 @@ def run(job: Job, *, results: Path, store: Store, progress: Progress, latency: b
     if left:
         progress.say(f"an earlier run of this experiment was cut short; {work.count_kept()} of its units are kept")
     discard(left)
-    run_id = f"{started:%Y%m%dT%H%M%S}-{config_hash[:8]}"
+    run_id = reserve(folder, started, config_hash)
     writer = RunWriter(folder, run_id)
     tables, manifest = work.record()
     for name in RECORDED:

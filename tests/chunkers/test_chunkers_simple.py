@@ -36,7 +36,11 @@ def test_fixed_words_and_tokens_count_what_they_say():
         "five",
     ]
     tokens = make("chunker", "fixed", size=3, overlap=1, unit="tokens").chunk(found)
-    assert [(chunk.text, chunk.tokens) for chunk in tokens] == [("one, two", 3), ("two three\n\nfour", 3), ("four five", 2)]
+    assert [(chunk.text, chunk.tokens) for chunk in tokens] == [
+        ("one, two", 3),
+        ("two three\n\nfour", 3),
+        ("four five", 2),
+    ]
 
 
 def test_fixed_starts_after_front_matter_and_leaves_out_windows_without_body():

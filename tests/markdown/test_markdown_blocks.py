@@ -16,7 +16,9 @@ def document(text):
 
 
 def test_every_kind_of_block_has_its_exact_span():
-    text = "# T\n\npara\nmore\n\n- a\n- b\n\n> q\n\n```\ncode\n```\n\n***\n\n| a |\n|---|\n| 1 |\n| 2 |\n\n<div>x</div>\n"
+    text = (
+        "# T\n\npara\nmore\n\n- a\n- b\n\n> q\n\n```\ncode\n```\n\n***\n\n| a |\n|---|\n| 1 |\n| 2 |\n\n<div>x</div>\n"
+    )
     found = [(block.kind, text[block.start : block.end]) for block in parse(text)]
     assert found == [
         ("heading", "# T\n"),

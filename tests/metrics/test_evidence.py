@@ -20,7 +20,16 @@ def test_an_item_is_covered_by_the_union_of_the_first_k(tmp_path: Path) -> None:
     questions = [Asked("q", [("a.md", 10, 30), ("b.md", 0, 10)])]
     run = run_of(tmp_path, questions, {"q": Given([0, 3, 1, 5])})
     scores = measured(
-        run, "recall@1", "recall@2", "recall@3", "recall@4", "complete@3", "complete@4", "success@2", "success@3", "intact"
+        run,
+        "recall@1",
+        "recall@2",
+        "recall@3",
+        "recall@4",
+        "complete@3",
+        "complete@4",
+        "success@2",
+        "success@3",
+        "intact",
     )
     found = {name: by_question(scores, name)["q"] for name in scores.metrics}
     # Rank 3 completes 10..30 (10 + 10 of 20 characters), rank 4 brings the item of b.
@@ -56,7 +65,11 @@ def test_need_any_is_met_by_one_item(tmp_path: Path) -> None:
 
 
 def test_a_budget_takes_the_longest_prefix_that_fits(tmp_path: Path) -> None:
-    questions = [Asked("q1", [("a.md", 0, 20), ("a.md", 40, 60)]), Asked("q2", [("a.md", 0, 20)]), Asked("q3", [("a.md", 0, 20)])]
+    questions = [
+        Asked("q1", [("a.md", 0, 20), ("a.md", 40, 60)]),
+        Asked("q2", [("a.md", 0, 20)]),
+        Asked("q3", [("a.md", 0, 20)]),
+    ]
     given = {
         "q1": Given([0, 3, 2], cum_tokens=[100, 180, 260]),
         "q2": Given([0], cum_tokens=[201]),
@@ -159,7 +172,9 @@ def test_never_retrieved_counts_chunks_and_documents(tmp_path: Path) -> None:
 
 def test_latency_needs_a_latency_run(tmp_path: Path) -> None:
     questions = [Asked(f"q{n}", [("a.md", 0, 20)]) for n in range(5)]
-    given = {f"q{n}": Given([0], timings={"retrieve": 10.0 * n, "rerank": 1.0, "retrieve:dense": 5.0}) for n in range(5)}
+    given = {
+        f"q{n}": Given([0], timings={"retrieve": 10.0 * n, "rerank": 1.0, "retrieve:dense": 5.0}) for n in range(5)
+    }
     run = run_of(tmp_path, questions, given, latency=True)
     scores = measured(run, "latency_p50[retrieve]", "latency_p95[retrieve]", "latency_p50[total]", "latency_p95[gate]")
     assert value(scores, "latency_p50[retrieve]")["value"] == 20.0

@@ -54,8 +54,10 @@ FIRST = Given({"q": {"d0": 9.0, "d1": 5.0, "d2": 1.0}})
 SECOND = Given({"q": {"d1": 0.8, "d3": 0.2}})
 
 
-def fuse(chunks: ChunkSet, k: int = 10, of: tuple[Any, ...] = (FIRST, SECOND), **fusion: Any) -> Ranking:
-    (ranking,) = make("retriever", "hybrid", of=of, fusion=Fusion(**fusion)).build(chunks).search([Query("q", "x")], k)
+def fuse(chunks: ChunkSet, depth: int = 10, of: tuple[Any, ...] = (FIRST, SECOND), **fusion: Any) -> Ranking:
+    (ranking,) = (
+        make("retriever", "hybrid", of=of, fusion=Fusion(**fusion)).build(chunks).search([Query("q", "x")], depth)
+    )
     return ranking
 
 
@@ -77,8 +79,8 @@ def test_rrf_by_hand(four: ChunkSet) -> None:
         "d2": pytest.approx(1 / 63, abs=1e-6),
     }
     assert list(scores(ranking)) == ["d1", "d0", "d3", "d2"]
-    assert scores(fuse(four, k=10, weights=(1.0, 0.0)))["d3"] == 0.0
-    assert list(scores(fuse(four, k=10, weights=(2.0, 1.0)))) == ["d1", "d0", "d2", "d3"]
+    assert scores(fuse(four, weights=(1.0, 0.0)))["d3"] == 0.0
+    assert list(scores(fuse(four, weights=(2.0, 1.0)))) == ["d1", "d0", "d2", "d3"]
 
 
 def test_convex_by_hand(four: ChunkSet) -> None:
@@ -113,7 +115,7 @@ def test_legs_and_features_are_recorded(four: ChunkSet) -> None:
 
 
 def test_each_leg_is_searched_to_k_and_the_union_is_cut_at_k(four: ChunkSet) -> None:
-    ranking = fuse(four, k=1)
+    ranking = fuse(four, depth=1)
     assert [len(leg) for leg in ranking.legs] == [1, 1]
     assert list(scores(ranking)) == ["d0"]  # d0 and d1 lead one leg each: the tie is decided by the id
 

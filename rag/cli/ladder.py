@@ -1,0 +1,98 @@
+"""The table that `rag run` and `rag score` end with: systems, metrics with intervals, the paired gain a rung."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from rag.cli import show
+
+if TYPE_CHECKING:
+    from rag.compare import Figure, Gain, Rung
+    from rag.records import Run
+    from rag.scoring import Scores
+
+
+def print_scores(run: Run, scores: Scores, which: str, json: bool) -> None:
+    """Print a scored run, one table a corpus version, and under each what it is."""
+    from rag.compare import ladder
+
+    ladders = {version: ladder(run, scores, which, version=version) for version in run.versions}
+    if json:
+        show.as_json(
+            {
+                "run_id": run.run_id,
+                "path": str(run.path),
+                "summary": [row for row in scores.summary.to_pylist() if row["slice"] == which],
+                "gains": [
+                    {"system": rung.system, "corpus_version": version, **dataclasses.asdict(rung.gain)}
+                    for version, rungs in ladders.items()
+                    for rung in rungs
+                    if rung.gain is not None
+                ],
+                "notes": [*run.manifest["notes"], *map(str, scores.notes)],
+            }
+        )
+        return
+    for version, rungs in ladders.items():
+        show.out(f"{run.manifest['experiment']} · {run.manifest['corpus']['dataset']} @ {version}")
+        show.out()
+        _print_rungs(rungs)
+        show.out()
+        show.out(caption(run, rungs, which))
+        show.out()
+    for note in scores.notes:
+        show.say(f"note: {note}")
+    show.out(f"run: {run.path}")
+
+
+def caption(run: Run, rungs: list[Rung], which: str) -> str:
+    """`test · n=75 · ≥ 90% of each span · tokens: words`: what the numbers above it are."""
+    config = run.manifest["config"]
+    first = rungs[0].figures[0] if rungs and rungs[0].figures else None
+    parts = [which, f"n={first.n}" if first else "n=0"]
+    if run.manifest["corpus"]["unit"] == "span":
+        parts.append(f"≥ {config['coverage']:.0%} of each span")
+    else:
+        parts.append("whole documents")
+    parts.append(f"tokens: {config['tokenizer']}")
+    parts.append("95% bootstrap intervals; gain: paired, over the rung that a system extends")
+    return " · ".join(parts)
+
+
+def _print_rungs(rungs: list[Rung]) -> None:
+    if not rungs:
+        return
+    gained = next((rung.gain.metric for rung in rungs if rung.gain is not None), None)
+    headers = ["system"]
+    for position, figure in enumerate(rungs[0].figures):
+        headers.append(figure.metric)
+        if position == 0 and gained is not None:
+            headers.append(f"gain in {gained}")
+    rows = []
+    for rung in rungs:
+        row = [rung.system]
+        for position, figure in enumerate(rung.figures):
+            row.append(_figure(figure, with_interval=position == 0))
+            if position == 0 and gained is not None:
+                row.append(_gain(rung.gain))
+        rows.append(row)
+    show.table(headers, rows)
+
+
+def _figure(figure: Figure, *, with_interval: bool) -> str:
+    digits = 3 if figure.value is None or abs(figure.value) <= 1 else 0
+    text = show.number(figure.value, digits)
+    if with_interval:
+        text = f"{text} {show.interval(figure.ci_low, figure.ci_high, digits)}".rstrip()
+    if figure.n_error:
+        text += f" ({figure.n_error} failed)"
+    return text
+
+
+def _gain(gain: Gain | None) -> str:
+    if gain is None:
+        return ""
+    if gain.value is None:
+        return f"– {gain.reason}".rstrip()
+    return f"{gain.value:+.3f} {show.interval(gain.ci_low, gain.ci_high, sign=True)}".rstrip()

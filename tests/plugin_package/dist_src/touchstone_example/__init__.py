@@ -1,0 +1,1 @@
+"""A third party's components for Touchstone."""
