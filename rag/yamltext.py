@@ -20,6 +20,8 @@ try:
 except ImportError:  # libyaml is optional in PyYAML
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
+_MOST_VALUES = 100_000  # aliases of aliases grow without end from a few lines
+
 
 class Quoted(str):
     """A scalar that was written in quotes: a string, whatever it looks like."""
@@ -98,8 +100,11 @@ def parse(text: str, name: str, first_line: int = 1) -> Node:
     Raises:
         InputError: As `read`.
     """
+    too_deep = InputError(Fault("nested too deeply", file=name, must_be="a YAML mapping of a few levels"))
     try:
         root = yaml.compose(text, Loader=_Loader)
+    except RecursionError:
+        raise too_deep from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = first_line + mark.line if mark else first_line
@@ -108,7 +113,7 @@ def parse(text: str, name: str, first_line: int = 1) -> Node:
     if root is None:
         raise InputError(Fault("the file is empty", file=name, must_be="a YAML mapping"))
     faults = Faults()
-    node = _convert(root, name, first_line, (), faults)
+    node = _convert(root, _Reading(name, first_line, faults), ())
     if not isinstance(node.value, dict):
         faults.add("not a mapping", file=name, line=node.line, must_be="keys and values")
     faults.raise_if_any()
@@ -124,31 +129,53 @@ def from_plain(value: Any, file: str, line: int = 1) -> Node:
     return Node(value, file, line)
 
 
-def _convert(node: yaml.Node, file: str, first_line: int, path: tuple[str, ...], faults: Faults) -> Node:
-    line = first_line + node.start_mark.line
+@dataclass
+class _Reading:
+    """What stays the same while one text is converted; `above` holds the nodes that are being converted."""
+
+    file: str
+    first_line: int
+    faults: Faults
+    above: set[int] = field(default_factory=set)
+    converted: int = 0
+
+
+def _convert(node: yaml.Node, reading: _Reading, path: tuple[str, ...]) -> Node:
+    file, line = reading.file, reading.first_line + node.start_mark.line
+    reading.converted += 1
+    if isinstance(node, yaml.ScalarNode):
+        if node.style in ("'", '"', "|", ">"):
+            return Node(Quoted(node.value), file, line)
+        return Node(None if node.value in ("", "~", "null", "Null", "NULL") else str(node.value), file, line)
+    if id(node) in reading.above:
+        raise InputError(Fault("an alias holds itself", file=file, line=line, path=".".join(path)))
+    if reading.converted > _MOST_VALUES:
+        raise InputError(Fault(f"more than {_MOST_VALUES:,} values", file=file, hint="do aliases repeat each other?"))
+    reading.above.add(id(node))
     if isinstance(node, yaml.MappingNode):
-        values: dict[str, Node] = {}
-        lines: dict[str, int] = {}
-        for key_node, value_node in node.value:
-            key_line = first_line + key_node.start_mark.line
-            if not isinstance(key_node, yaml.ScalarNode):
-                faults.add("a key must be a plain word", file=file, line=key_line, path=".".join(path))
-                continue
-            key = str(key_node.value)
-            if key in values:
-                faults.add(
-                    "key occurs twice", file=file, line=key_line, path=".".join((*path, key)),
-                    hint=f"the first is on line {lines[key]}",
-                )  # fmt: skip
-                continue
-            values[key] = _convert(value_node, file, first_line, (*path, key), faults)
-            lines[key] = key_line
-        return Node(values, file, line, lines)
-    if isinstance(node, yaml.SequenceNode):
-        return Node(
-            [_convert(item, file, first_line, (*path, str(i)), faults) for i, item in enumerate(node.value)], file, line
-        )
-    style = getattr(node, "style", None)
-    if style in ("'", '"', "|", ">"):
-        return Node(Quoted(node.value), file, line)
-    return Node(None if node.value in ("", "~", "null", "Null", "NULL") else str(node.value), file, line)
+        converted = _mapping(node, reading, path, line)
+    else:
+        items = [_convert(item, reading, (*path, str(number))) for number, item in enumerate(node.value)]
+        converted = Node(items, file, line)
+    reading.above.discard(id(node))
+    return converted
+
+
+def _mapping(node: yaml.MappingNode, reading: _Reading, path: tuple[str, ...], line: int) -> Node:
+    values: dict[str, Node] = {}
+    lines: dict[str, int] = {}
+    for key_node, value_node in node.value:
+        key_line = reading.first_line + key_node.start_mark.line
+        if not isinstance(key_node, yaml.ScalarNode):
+            reading.faults.add("a key must be a plain word", file=reading.file, line=key_line, path=".".join(path))
+            continue
+        key = str(key_node.value)
+        if key in values:
+            reading.faults.add(
+                "key occurs twice", file=reading.file, line=key_line, path=".".join((*path, key)),
+                hint=f"the first is on line {lines[key]}",
+            )  # fmt: skip
+            continue
+        values[key] = _convert(value_node, reading, (*path, key))
+        lines[key] = key_line
+    return Node(values, reading.file, line, lines)

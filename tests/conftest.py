@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 WINDOW = 32  # tokens that the tiny models read, special tokens included
+UNKNOWN = "[UNK]"
 
 
 def _save_bert(folder: Path, *, labels: int | None) -> None:
@@ -19,7 +20,7 @@ def _save_bert(folder: Path, *, labels: int | None) -> None:
     digits = [str(digit) for digit in range(10)]
     pieces = [*letters, *digits, *(f"##{piece}" for piece in (*letters, *digits))]
     vocabulary = {word: at for at, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *pieces])}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=UNKNOWN))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -27,15 +28,8 @@ def _save_bert(folder: Path, *, labels: int | None) -> None:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
     )
-    wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
-        model_max_length=WINDOW,
-    )
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=WINDOW, **special)
     wrapped.save_pretrained(folder)
     config = BertConfig(
         vocab_size=len(vocabulary),

@@ -24,7 +24,7 @@ class HeadingChunker:
     """Chunks along the headings.
 
     Sections that stand in the same section (its own text counts as the first of them) are merged in document order
-    while one of the two is shorter than `min_tokens` and both together hold at most `max_tokens`. A heading without
+    until they hold `min_tokens`, and never beyond `max_tokens`; a short one at the end joins the one before it. A heading without
     text of its own goes with the section below it. A longer section is cut between its blocks, a longer block between
     items, rows, lines of code, sentences, words. The context text is the path of the deepest section that holds the
     whole chunk; inside a table, its header rows follow.
@@ -111,12 +111,13 @@ class _Outline:
         """Merge whole sections; one that fell into several units stands between the others like a wall."""
         merged: list[_Unit] = []
         open_ = False
-        for group in groups:
-            unit = group[0]
-            if open_ and len(group) == 1:
-                last = merged[-1]
+        for position, group in enumerate(groups):
+            unit, last = group[0], merged[-1] if merged else None
+            walled = position + 1 == len(groups) or len(groups[position + 1]) > 1
+            if open_ and last is not None and len(group) == 1:
                 together = last.tokens + unit.tokens
-                if together <= self.high and min(last.tokens, unit.tokens) < self.low:
+                stranded = walled and unit.tokens < self.low
+                if together <= self.high and (last.tokens < self.low or stranded):
                     merged[-1] = _Unit(last.start, unit.end, together, number)
                     continue
             merged.extend(group)

@@ -200,22 +200,23 @@ class Cell:
         `NEVER` where it is not covered.
         """
         if self.unit == "document":
-            question, rank, doc = self.ranked_documents
-            return self._document_rank(question, rank, doc)
+            rank = self.ranked_documents[1]
+            left, item = self._found  # the judged documents are the items
+            return self._first_rank(item, rank[left])
         return self._span_rank(self.final)
 
     @cached_property
     def covered_hit(self) -> IntArray:
         """int32 (items,): as `covered_rank`, but counting passages of `final` in either unit."""
         if self.unit == "document":
-            return self._document_rank(self.final.question, self.final.rank, self.final.doc)
+            return self._document_rank(self.final)
         return self.covered_rank
 
     @cached_property
     def covered_piece(self) -> IntArray:
         """int32 (items,): as `covered_hit`, over the pieces of the context."""
         if self.unit == "document":
-            return self._document_rank(self.context.question, self.context.rank, self.context.doc)
+            return self._document_rank(self.context)
         return self._span_rank(self.context)
 
     def budget_prefix(self, budget: int) -> tuple[IntArray, BoolArray]:
@@ -243,13 +244,25 @@ class Cell:
             question, rank, entry = self.ranked_documents
         else:
             question, rank, entry = self.final.question, self.final.rank, self.final.entry
-        left, right = match(question, entry, self.judged.question, self.judged.entry)
+        left, right = self._found
         return Relevant(question[left], rank[left], self.judged.grade[right])
 
-    def _document_rank(self, question: IntArray, rank: IntArray, doc: IntArray) -> IntArray:
-        left, item = match(question, doc, self.items.question, self.items.doc)
+    @cached_property
+    def _found(self) -> tuple[IntArray, IntArray]:
+        """Rows of the ranking (of documents, in document unit) that are judged, and rows of `judged`."""
+        if self.unit == "document":
+            question, _, entry = self.ranked_documents
+        else:
+            question, entry = self.final.question, self.final.entry
+        return match(question, entry, self.judged.question, self.judged.entry)
+
+    def _document_rank(self, shown: Shown) -> IntArray:
+        left, item = match(shown.question, shown.doc, self.items.question, self.items.doc)
+        return self._first_rank(item, shown.rank[left])
+
+    def _first_rank(self, item: IntArray, rank: IntArray) -> IntArray:
         result = np.full(len(self.items.question), NEVER, np.int32)
-        np.minimum.at(result, item, rank[left].astype(np.int32))
+        np.minimum.at(result, item, rank.astype(np.int32))
         return result
 
     def _span_rank(self, shown: Shown) -> IntArray:

@@ -12,11 +12,15 @@ EXACT = 1e-9  # float slack when lengths are compared with a share of a length
 
 def pairs(keys: IntArray, sorted_keys: IntArray) -> tuple[IntArray, IntArray]:
     """Every (i, j) with `keys[i] == sorted_keys[j]`, i ascending; `sorted_keys` is ascending and may repeat."""
+    if not len(sorted_keys):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     low = np.searchsorted(sorted_keys, keys, side="left")
-    counts = np.searchsorted(sorted_keys, keys, side="right") - low
-    left = np.repeat(np.arange(len(keys)), counts)
-    within = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return left, low[left] + within
+    found = np.flatnonzero(sorted_keys[np.minimum(low, len(sorted_keys) - 1)] == keys)  # most keys find nothing
+    low = low[found]
+    counts = np.searchsorted(sorted_keys, keys[found], side="right") - low
+    position = np.repeat(np.arange(len(found)), counts)
+    within = np.arange(len(position)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return found[position], low[position] + within
 
 
 def union_length(group: IntArray, start: IntArray, end: IntArray, groups: int) -> IntArray:

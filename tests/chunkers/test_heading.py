@@ -18,13 +18,15 @@ def words(count, word="w"):
     return " ".join([word] * count)
 
 
-def test_short_siblings_merge_in_order_while_they_fit():
+def test_short_siblings_merge_in_order_until_they_are_long_enough():
     # each section holds 2 (`#`, `#`) + 1 + 8 = 11 tokens; `# T` holds 2 and goes with the first
     text = "# T\n\n" + "\n\n".join(f"## {name}\n\n{words(8)}" for name in "ABCD")
-    merged = chunks(text, 11 + 1, 30)
-    assert [chunk.tokens for chunk in merged] == [24, 22]
+    merged = chunks(text, 14, 30)
+    assert [chunk.tokens for chunk in merged] == [24, 22]  # 13 and 11, then 11 and 11
     assert [chunk.heading_path for chunk in merged] == [("T",), ("T",)]
     assert [chunk.anchor for chunk in merged] == ["a.md#t", "a.md#c"]
+    assert [chunk.tokens for chunk in chunks(text, 13, 30)] == [13, 22, 11]  # 22 + 11 do not fit
+    assert [chunk.tokens for chunk in chunks(text, 13, 33)] == [13, 33]  # a short last one joins the one before
     assert [len(chunks(text, 0, high)) for high in (30, 1000)] == [4, 4]
 
 

@@ -33,7 +33,8 @@ def messages(data, **options):
 
 
 def test_front_matter_becomes_fields_and_is_masked(tmp_path):
-    text = "---\ntitle: Kiln\nversion: 1.10\nupdated: 2026-03-02\nowner: no\ntags: [a, 0123]\n---\n\n# H\nbody <!-- x -->\n"
+    head = "---\ntitle: Kiln\nversion: 1.10\nupdated: 2026-03-02\nowner: no\ntags: [a, 0123]\n---\n"
+    text = head + "\n# H\nbody <!-- x -->\n"
     snapshot, report = load_snapshot(dataset(tmp_path, {"a/k.md": text}), "latest")
     (document,) = snapshot.documents
     assert document.doc_id == "a/k.md"
@@ -43,11 +44,11 @@ def test_front_matter_becomes_fields_and_is_masked(tmp_path):
     assert type(document.metadata["owner"]) is str
     assert document.permissions is None
     assert [document.text[span.start : span.end] for span in document.masked] == [
-        text[: text.index("\n# H")],
+        head,
         "<!-- x -->",
     ]
     assert document.blocks[0].title == "H"
-    assert (report.seen, report.indexed, report.masked, report.masked_chars) == (1, 1, 2, text.index("\n# H") + 10)
+    assert (report.seen, report.indexed, report.masked, report.masked_chars) == (1, 1, 2, len(head) + 10)
 
 
 def test_a_title_is_the_first_h1_else_the_stem(tmp_path):
@@ -119,7 +120,8 @@ def test_jsonl_rows_keep_their_ids_and_metadata(tmp_path):
 def test_every_wrong_row_is_named_with_its_line(tmp_path):
     content = (
         b'{"_id": 7, "text": "x"}\n{"_id": "a", "text": "x"}\n{"_id": "a", "text": "y"}\n[1]\nnope\n'
-        b'{"text": "x"}\n{"_id": "b"}\n{"_id": "c", "text": "x", "permissions": "hr"}\n{"_id": "d", "text": "\\ud800"}\n'
+        b'{"text": "x"}\n{"_id": "b"}\n{"_id": "c", "text": "x", "permissions": "hr"}\n'
+        b'{"_id": "d", "text": "\\ud800"}\n'
         b'{"_id": "e", "text": "x", "text": "y"}\n{"_id": "f", "text": "x", "n": NaN}\n'
     )
     found = messages(rows(tmp_path, content, settings="access: enforced\ndefault_permissions: [public]"))

@@ -57,13 +57,14 @@ def test_leaks_are_counted_over_hits_and_context_for_every_question(tmp_path: Pa
         Asked("q5", [("open.md", 0, 5)], principal=None, excluded="its evidence was deleted", expected=None),
     ]
     everything = Given([0, 1, 2], context=[(0, "hit"), (1, "neighbour")])
-    given = {name: everything for name in ("q1", "q2", "q3", "q4", "q5")}
+    given = dict.fromkeys(("q1", "q2", "q3", "q4", "q5"), everything)
     run = small_run(tmp_path, chunks=CHUNKS, questions=questions, systems={"s": given}, permissions=permissions)
     scores = measured(run, "leak@2", "leak@3")
-    # q1: hr.md among the first 2 and in the context. q2 may read hr.md. Case counts. No principal reads no group's text.
-    assert by_question(scores, "leak@2") == {"q1": 2.0, "q2": 0.0, "q3": 2.0, "q4": 2.0, "q5": 3.0}
-    assert by_question(scores, "leak@3") == {"q1": 3.0, "q2": 1.0, "q3": 3.0, "q4": 3.0, "q5": 4.0}
-    assert value(scores, "leak@3")["value"] == 14.0  # a count, not a share
+    # q1: hr.md among the first 2 and in the context. q2 may read hr.md. Case counts. No principal reads only what
+    # lists no permissions at all.
+    assert by_question(scores, "leak@2") == {"q1": 2.0, "q2": 0.0, "q3": 2.0, "q4": 2.0, "q5": 4.0}
+    assert by_question(scores, "leak@3") == {"q1": 3.0, "q2": 1.0, "q3": 3.0, "q4": 3.0, "q5": 5.0}
+    assert value(scores, "leak@3")["value"] == 15.0  # a count, not a share
 
 
 def test_nothing_leaks_where_access_is_open(tmp_path: Path) -> None:

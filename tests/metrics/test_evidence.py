@@ -11,7 +11,7 @@ from small_runs import Asked, Given, by_question, measured, small_run, value
 CHUNKS = [("a.md", 0, 20), ("a.md", 20, 40), ("a.md", 40, 60), ("a.md", 60, 80), ("a.md", 80, 100), ("b.md", 0, 50)]
 
 
-def run_of(tmp_path: Path, questions: list[Asked], given: dict[str, Given], **more):  # noqa: ANN003, ANN201
+def run_of(tmp_path: Path, questions: list[Asked], given: dict[str, Given], **more):
     return small_run(tmp_path, chunks=CHUNKS, questions=questions, systems={"s": given}, **more)
 
 

@@ -1,6 +1,7 @@
 """What holds for every chunker and every Markdown text."""
 
 import warnings
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -15,9 +16,10 @@ from rag.types import Document, without_masked
 
 LINES = st.sampled_from(
     [
-        "", "", " ", "# A", "## B <!-- c -->", "### C #", "#### ", "Setext", "---", "===", "word word. Next one! 窯は。冷える",
+        "", "", " ", "# A", "## B <!-- c -->", "### C #", "#### ", "Setext", "---", "===",
         "- item", "  - nested", "1. one", "> quote", "> # q", "```", "~~~", "    code", "\ttab", "<!-- open", "-->",
-        "<!-- x -->", "<div>", "</div>", "<pre>", "| a | b |", "|---|---|", "| 1 | `2` |", "[r]: /x", "'title", "e\u0301 \u00a0 \u2028",
+        "<!-- x -->", "<div>", "</div>", "<pre>", "| a | b |", "|---|---|", "| 1 | `2` |", "[r]: /x", "'title",
+        "e\u0301 \u00a0 \u2028", "word word. Next one! 窯は。冷える",
         "***", "\\", "`a <!-- b", "title: x", "permissions: [a]", "<script>", "\x0c", "long " * 12,
     ]
 )  # fmt: skip
@@ -73,7 +75,7 @@ def test_the_heading_chunker_neither_repeats_nor_exceeds(text):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RagWarning)
         chunks = make("chunker", "heading", min_tokens=4, max_tokens=9).chunk(document)
-    assert all(before.end <= after.start for before, after in zip(chunks, chunks[1:], strict=False))
+    assert all(before.end <= after.start for before, after in pairwise(chunks))
     assert all(chunk.tokens <= 9 for chunk in chunks)
     visible = [without_masked(chunk.text, chunk.start, document.masked) for chunk in chunks]
     if not document.masked:
@@ -84,7 +86,7 @@ def test_the_heading_chunker_neither_repeats_nor_exceeds(text):
 @given(TEXTS)
 def test_blocks_are_ordered_disjoint_and_cover_every_non_blank_character(text):
     blocks = parse(text)
-    assert all(before.end <= after.start for before, after in zip(blocks, blocks[1:], strict=False))
+    assert all(before.end <= after.start for before, after in pairwise(blocks))
     covered = {at for block in blocks for at in range(block.start, block.end)}
     assert {at for at, letter in enumerate(text) if not letter.isspace()} <= covered
     for block in blocks:
@@ -98,7 +100,7 @@ def test_blocks_are_ordered_disjoint_and_cover_every_non_blank_character(text):
 def test_masked_parts_are_sorted_and_disjoint_and_sections_tile_the_text(text):
     document = documents(text)
     assert all(len(span) for span in document.masked)
-    assert all(before.end <= after.start for before, after in zip(document.masked, document.masked[1:], strict=False))
+    assert all(before.end <= after.start for before, after in pairwise(document.masked))
     found = sections(document)
     assert "".join(document.text[section.start : section.end] for section in found) == document.text
     slugs = [section.slug for section in found if section.slug]

@@ -183,7 +183,8 @@ def test_no_chunks_import_no_faiss() -> None:
     code = (
         "import sys; from rag.registry import make; from rag.types import ChunkSet, Query\n"
         "r = make('retriever', 'dense')\n"
-        "print(len(r.build(ChunkSet()).search([Query('q', 'x')], 3)), [m for m in ('faiss', 'torch') if m in sys.modules])"
+        "found = r.build(ChunkSet()).search([Query('q', 'x')], 3)\n"
+        "print(len(found), [m for m in ('faiss', 'torch') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1", "[]"]
