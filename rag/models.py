@@ -40,7 +40,7 @@ def faults(component: object) -> list[Fault]:
 
 
 def source_faults(source: str) -> list[Fault]:
-    """Why a model, by folder or hub id, cannot be loaded; asks the hub for the settings of a model not kept here."""
+    """Why a model, by folder or hub id, cannot be loaded; asks the hub about a model not kept here."""
     if importlib.util.find_spec("sentence_transformers") is None:
         return [Fault("the package `sentence-transformers` is not installed", hint=INSTALL)]
     if Path(source).is_dir():
@@ -52,13 +52,13 @@ def source_faults(source: str) -> list[Fault]:
     )
     if not _HUB_ID.fullmatch(source):
         return [missing]
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    from huggingface_hub import HfApi, try_to_load_from_cache
 
     if isinstance(try_to_load_from_cache(source, "config.json"), str):
         return []
     try:
-        hf_hub_download(source, "config.json", etag_timeout=5)
-    except (OSError, ValueError) as error:
+        HfApi().model_info(source, timeout=5)
+    except Exception as error:  # the hub's client raises its HTTP library's own errors, whichever that is
         return [dataclasses.replace(missing, hint=f"the hub says: {first_line(error)}")]
     return []
 

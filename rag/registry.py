@@ -14,11 +14,12 @@ import importlib.util
 import json
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rag.errors import Fault, InputError, nearest
+from rag.errors import Fault, InputError, RagError, nearest
 from rag.protocols import SEAMS
 
 ENTRY_POINTS = "rag.plugins"
@@ -120,15 +121,11 @@ def load_plugins(modules: list[str] | tuple[str, ...]) -> None:
     """Import the modules that an experiment lists under `plugins:`.
 
     Raises:
-        InputError: A module cannot be imported.
+        InputError: A module cannot be imported, or it registers a name that is taken.
     """
     for module in modules:
-        try:
+        with _importing(f"plug-in module {module!r}"):
             importlib.import_module(module)
-        except ImportError as error:
-            raise InputError(
-                Fault(f"plug-in module {module!r} cannot be imported", got=str(error), hint="is it installed?")
-            ) from error
 
 
 def load_entry_points() -> None:
@@ -136,12 +133,22 @@ def load_entry_points() -> None:
     from importlib.metadata import entry_points
 
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        try:
+        with _importing(f"plug-in {entry.name!r} ({entry.value})"):
             entry.load()
-        except ImportError as error:
-            raise InputError(
-                Fault(f"plug-in {entry.name!r} ({entry.value}) cannot be imported", got=str(error))
-            ) from error
+
+
+@contextmanager
+def _importing(what: str) -> Iterator[None]:
+    """Whatever goes wrong while somebody else's module is imported becomes one line that names it."""
+    try:
+        yield
+    except RagError:
+        raise
+    except ImportError as error:
+        raise InputError(Fault(f"{what} cannot be imported", got=str(error), hint="is it installed?")) from error
+    except Exception as error:
+        got = f"{type(error).__name__}: {error}"
+        raise InputError(Fault(f"{what} cannot be imported", got=got, hint="mend that module")) from error
 
 
 def name_of(component: object) -> tuple[str, str]:

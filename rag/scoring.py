@@ -14,6 +14,7 @@ import numpy as np
 
 from rag import stats
 from rag.cells import Source, slices, sources
+from rag.cells.columns import Coder
 from rag.metrics import Metric, parse_all
 from rag.metrics.cell import BoolArray, Cell, Questions, RunValue
 from rag.records import Run, schemas, write_table
@@ -233,8 +234,8 @@ def _measurements(parts: list[tuple[Cell, list[_Measured]]], chosen: Sequence[Me
     """A row for each system, version, question and metric, in that order."""
     import pyarrow as pa
 
-    columns: dict[str, _Coder] = {
-        name: _Coder() for name in ("system", "corpus_version", "question_id", "metric", "reason")
+    columns: dict[str, Coder] = {
+        name: Coder() for name in ("system", "corpus_version", "question_id", "metric", "reason")
     }
     values: list[FloatArray] = [np.zeros(0)]
     undefined = [np.zeros(0, np.bool_)]
@@ -262,28 +263,6 @@ def _stacked(lists: list[list[str]]) -> tuple[list[str], np.ndarray[Any, np.dtyp
     lengths = [len(words) for words in lists]
     offsets = np.cumsum([0, *lengths[:-1]]).astype(np.int32)
     return [word for words in lists for word in words], offsets
-
-
-class _Coder:
-    """Builds a dictionary-coded column of parts that each bring their own words; "" is null."""
-
-    def __init__(self) -> None:
-        self._place: dict[str, int] = {}
-        self._parts: list[np.ndarray[Any, np.dtype[np.int32]]] = []
-
-    def add(self, words: Sequence[str], numbers: np.ndarray[Any, Any]) -> None:
-        """Rows of one part: `numbers` are positions in `words`."""
-        place = self._place
-        known = np.array([place.setdefault(word, len(place)) if word else -1 for word in words], np.int32)
-        self._parts.append(known[numbers])
-
-    def array(self) -> Any:
-        """The column, a dictionary array of strings."""
-        import pyarrow as pa
-
-        numbers = np.concatenate(self._parts) if self._parts else np.zeros(0, np.int32)
-        indices = pa.array(numbers, pa.int32(), mask=numbers < 0)
-        return pa.DictionaryArray.from_arrays(indices, pa.array(list(self._place), pa.string()))
 
 
 def _summary(lines: list[_Line]) -> pa.Table:

@@ -37,7 +37,7 @@ def test_two_rows_by_hand() -> None:
 
 
 def test_blocks_cover_every_resample() -> None:
-    values = np.random.default_rng(3).random((3000, 2))  # 83 resamples a block, the last one smaller
+    values = np.random.default_rng(3).random((3000, 2))  # 333 resamples a block, the last one smaller
     low, high = bootstrap_mean(values, rng(), 1500).pair(1) or (0.0, 0.0)
     assert low < values[:, 1].mean() < high
     assert high - low == pytest.approx(2 * 1.96 * values[:, 1].std() / np.sqrt(3000), rel=0.1)

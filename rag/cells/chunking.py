@@ -40,6 +40,11 @@ class Chunking:
     items: Items
     judged: Judged
 
+    @property
+    def single(self) -> bool:
+        """Whether no document has two passages."""
+        return len(np.unique(self.doc[self.first])) == len(self.first)
+
 
 def read_chunking(run: Run, version: Version, chunking_id: str) -> Chunking:
     """The chunks of one chunking, and the version's gold on them.
@@ -60,7 +65,7 @@ def read_chunking(run: Run, version: Version, chunking_id: str) -> Chunking:
     if len(row) and (row[0] < 0 or (row[1:] == row[:-1]).any()):
         raise InputError(Fault(f"a chunk_row of chunking {chunking_id!r} is missing or repeated", file=file))
     start, end, shown_start, shown_end = (integers(chunks[name], 0)[order] for name in _COLUMNS[-4:])
-    position = np.full(int(row.max(initial=-1)) + 1, -1, np.int64)
+    position = np.full(int(row.max(initial=-1)) + 1, -1, np.int32)
     position[row] = np.arange(len(row))
     entry, first = _entries(doc, shown_start, shown_end)
     items = version.items
@@ -86,6 +91,6 @@ def _entries(doc: IntArray, start: IntArray, end: IntArray) -> tuple[IntArray, I
     order = np.lexsort((end, start, doc))
     new = np.ones(len(order), np.bool_)
     new[1:] = np.any([column[order][1:] != column[order][:-1] for column in (doc, start, end)], axis=0)
-    entry = np.empty(len(order), np.int64)
+    entry = np.empty(len(order), np.int32)
     entry[order] = np.cumsum(new) - 1
     return entry, order[new]

@@ -1,4 +1,4 @@
-"""Arrow columns as numpy: dictionary codes instead of strings, nulls as a number. Knows no table's meaning."""
+"""Arrow columns as numpy and back: dictionary codes instead of strings, nulls as a number. Knows no table's meaning."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def coded(column: Any, names: Sequence[str]) -> IntArray:
     """A dictionary-coded column as positions in `names`; -1 where it holds another name or none."""
     numbers, words = encoded(column)
     place = {name: position for position, name in enumerate(names)}
-    return np.array([*(place.get(word, -1) for word in words), -1], np.int64)[numbers]
+    return np.array([*(place.get(word, -1) for word in words), -1], np.int32)[numbers]
 
 
 def integers(column: Any, missing: int) -> IntArray:
-    """An integer column as int64, nulls as `missing`."""
+    """An integer column in its own width, nulls as `missing`."""
     array = one_array(column)
     filled = array.fill_null(missing) if array.null_count else array
-    return np.asarray(filled.to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray(filled.to_numpy(zero_copy_only=False))
 
 
 def valid(column: Any) -> BoolArray:
@@ -127,3 +127,25 @@ def sorted_rows(column: Any) -> IntArray:
     rank = np.full(len(words) + 1, -1, np.int64)
     rank[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words))
     return np.argsort(rank[numbers], kind="stable")
+
+
+class Coder:
+    """Builds a dictionary-coded column of parts that each bring their own words; "" is null."""
+
+    def __init__(self) -> None:
+        self._place: dict[str, int] = {}
+        self._parts: list[np.ndarray[Any, np.dtype[np.int32]]] = []
+
+    def add(self, words: Sequence[str], numbers: np.ndarray[Any, Any]) -> None:
+        """Rows of one part: `numbers` are positions in `words`."""
+        place = self._place
+        known = np.array([place.setdefault(word, len(place)) if word else -1 for word in words], np.int32)
+        self._parts.append(known[numbers])
+
+    def array(self) -> Any:
+        """The column, a dictionary array of strings."""
+        import pyarrow as pa
+
+        numbers = np.concatenate(self._parts) if self._parts else np.zeros(0, np.int32)
+        indices = pa.array(numbers, pa.int32(), mask=numbers < 0)
+        return pa.DictionaryArray.from_arrays(indices, pa.array(list(self._place), pa.string()))

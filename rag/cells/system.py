@@ -127,6 +127,7 @@ def _cell(place: _Place, system: str, queries: pa.Table, ranked: pa.Table, timed
         may_read=version.may_read,
         chunk_entry=chunking.entry,
         documents=version.documents,
+        single=chunking.single,
         timings=None if timed is None else _timings(place, timed),
     )
 
@@ -165,27 +166,32 @@ def _final(place: _Place, rows: pa.Table) -> Shown:
     rows, question = place.known(rows, "candidates")
     rank, chunk_row = integers(rows["rank"], 0), integers(rows["chunk_row"], -1)
     tokens = integers(rows["cum_tokens"], -1)
-    key = question * (np.int64(rank.max(initial=0)) + 1) + rank
-    if (key[1:] < key[:-1]).any():
-        order = np.lexsort((chunk_row, key))
+    key = np.multiply(question, int(rank.max(initial=0)) + 1, dtype=np.int64)
+    key += rank
+    if (key[1:] <= key[:-1]).any():
+        order = np.argsort(key)
+        if (np.diff(key[order]) == 0).any():  # two hits of one rank: the chunk decides, whatever the order of rows
+            order = np.lexsort((chunk_row, key))
         question, chunk_row, tokens = question[order], chunk_row[order], tokens[order]
     chunking, chunk = place.chunking, place.chunks(chunk_row)
     entry = chunking.entry[chunk]
-    pair = question * (np.int64(entry.max(initial=0)) + 1) + entry
-    ordered = np.sort(pair)
-    if (ordered[1:] == ordered[:-1]).any():
-        _, first = np.unique(pair, return_index=True)
+    np.multiply(question, int(entry.max(initial=0)) + 1, out=key, dtype=np.int64)  # large columns: memory is reused
+    key += entry
+    pair = np.sort(key)
+    if (pair[1:] == pair[:-1]).any():
+        _, first = np.unique(key, return_index=True)
         first.sort()
         lost = len(pair) - len(first)
         message = f"{place.name}: {lost} hits repeat a passage of their own ranking and are left out"
         warnings.warn(message, RagWarning, stacklevel=2)
         question, chunk, entry, tokens = question[first], chunk[first], entry[first], tokens[first]
+    spans = place.run.manifest["corpus"]["unit"] == "span"  # documents have none that are read
     return Shown(
         question=question,
         rank=rank_within(question),
         doc=chunking.doc[chunk],
-        start=chunking.shown_start[chunk],
-        end=chunking.shown_end[chunk],
+        start=chunking.shown_start[chunk] if spans else np.zeros(len(chunk), np.int32),
+        end=chunking.shown_end[chunk] if spans else np.zeros(len(chunk), np.int32),
         entry=entry,
         cum_tokens=tokens,
     )

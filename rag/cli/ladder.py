@@ -81,7 +81,10 @@ def _print_rungs(rungs: list[Rung]) -> None:
 
 
 def _figure(figure: Figure, *, with_interval: bool) -> str:
-    digits = 3 if figure.value is None or abs(figure.value) <= 1 else 0
+    from rag.metrics import parse
+
+    unit = parse(figure.metric).family.unit
+    digits = 3 if unit == "share" else 1 if unit == "ms" else 0
     text = show.number(figure.value, digits)
     if with_interval:
         text = f"{text} {show.interval(figure.ci_low, figure.ci_high, digits)}".rstrip()

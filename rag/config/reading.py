@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag import metrics, registry
+from rag import metrics, models, registry
 from rag.config import schema
 from rag.config.components import build
 from rag.context import ContextSettings
@@ -99,6 +98,12 @@ def read_experiment(path: Path, faults: Faults) -> tuple[Experiment | None, Path
     dataset = path.parent / written.value if written is not None and isinstance(written.value, str) else None
     found = Faults()
     experiment = _experiment(root, path, found)
+    if written is not None and dataset is not None and not dataset.exists():
+        found.add(
+            "no such dataset", file=written.file, line=written.line, path="dataset",
+            must_be="a folder with dataset.yaml, relative to this file", got=str(written.value),
+        )  # fmt: skip
+        dataset = None
     faults.extend(found)
     return (None if found else experiment), dataset
 
@@ -106,21 +111,19 @@ def read_experiment(path: Path, faults: Faults) -> tuple[Experiment | None, Path
 def _experiment(root: Node, path: Path, faults: Faults) -> Experiment | None:
     plugins = root.value.get("plugins")
     if plugins is not None and isinstance(plugins.value, list):
-        try:
-            registry.load_plugins([str(item.value) for item in plugins.value])
-        except InputError as error:
-            faults.extend(error.faults)
+        _load_plugins(plugins, faults)
     model = schema.validate(schema.ExperimentModel, root, (), faults)
     for_metrics = root.value.get("metrics")
     if for_metrics is not None and isinstance(for_metrics.value, list):
         _check_metrics(for_metrics, faults)
-    systems = _systems(root, faults)
-    names = [system.name for system in systems]
-    written = _written_names(root)
-    if model is not None and model.baseline is not None and model.baseline not in written:
-        file, line = root.at(("baseline",))
-        faults.add("no such system", file=file, line=line, path="baseline", hint=nearest(model.baseline, written))
-    if model is None or not names:
+    systems, names = _systems(root, faults)
+    baseline = root.value.get("baseline")
+    if baseline is not None and isinstance(baseline.value, str) and names and baseline.value not in names:
+        faults.add(
+            f"no system is named {str(baseline.value)!r}", file=baseline.file, line=baseline.line, path="baseline",
+            hint=nearest(baseline.value, names),
+        )  # fmt: skip
+    if model is None or not systems:
         return None
     tokenizer = _tokenizer(model.tokenizer, systems)
     versions_node = root.value.get("versions")
@@ -147,48 +150,69 @@ def _experiment(root: Node, path: Path, faults: Faults) -> Experiment | None:
     )
 
 
-def _written_names(root: Node) -> list[str]:
-    systems = root.value.get("systems")
-    return list(systems.value) if systems is not None and isinstance(systems.value, dict) else []
-
-
-def _check_metrics(node: Node, faults: Faults) -> None:
+def _load_plugins(node: Node, faults: Faults) -> None:
     for position, item in enumerate(node.value):
         try:
-            metrics.parse(str(item.value))
+            registry.load_plugins([str(item.value)])
         except InputError as error:
             for fault in error.faults:
                 faults.add(
-                    fault.problem, file=item.file, line=item.line, path=f"metrics.{position}",
-                    must_be=fault.must_be, got=fault.got, hint=fault.hint,
+                    fault.problem, file=item.file, line=item.line, path=f"plugins.{position}",
+                    got=fault.got, hint=fault.hint,
                 )  # fmt: skip
 
 
-def _systems(root: Node, faults: Faults) -> list[System]:
+def _check_metrics(node: Node, faults: Faults) -> None:
+    seen: dict[str, int] = {}
+    for position, item in enumerate(node.value):
+        place: dict[str, Any] = {"file": item.file, "line": item.line, "path": f"metrics.{position}"}
+        try:
+            name = str(metrics.parse(str(item.value)))
+        except InputError as error:
+            for fault in error.faults:
+                faults.add(fault.problem, **place, must_be=fault.must_be, got=fault.got, hint=fault.hint)
+            continue
+        if name in seen:
+            faults.add(f"metric {name!r} occurs twice", **place, hint=f"the first is on line {seen[name]}")
+        seen.setdefault(name, item.line)
+
+
+def _systems(root: Node, faults: Faults) -> tuple[list[System], list[str]]:
+    """The systems without faults, and the names of all."""
     systems = root.value.get("systems")
     if systems is None or not isinstance(systems.value, dict):
-        return []
+        return [], []
     defaults = root.value.get("defaults")
     if defaults is None or not isinstance(defaults.value, dict):
         defaults = from_plain({}, root.file, root.line)
     merged: dict[str, tuple[Node, str | None]] = {}
+    circles: set[str] = set()
     for name in systems.value:
-        node = _extended(systems, name, (), faults)
+        node = _extended(systems, name, (), faults, circles)
         if node is not None:
             extends = systems.value[name].value.get("extends")
             merged[name] = (node, str(extends.value) if extends is not None else None)
-    for name, node, parent in _swept(root, merged, faults):
-        merged[name] = (node, parent)
+    merged |= _swept(root, merged, faults)
     built = []
     for name, (node, parent) in merged.items():
-        system = _system(name, parent, _merge(defaults, node), faults)
+        found = Faults()
+        system = _system(name, parent, _merge(defaults, node), found)
+        _extend_once(faults, found)
         if system is not None:
             built.append(system)
-    return built
+    return built, list(dict.fromkeys([*systems.value, *merged]))
 
 
-def _extended(systems: Node, name: str, chain: tuple[str, ...], faults: Faults) -> Node | None:
-    """A system with everything that it extends merged in."""
+def _extend_once(faults: Faults, found: Faults) -> None:
+    """Add faults, but one mistake once: what is wrong in `defaults` or in a base is wrong in every system below it."""
+    known = {(fault.file, fault.line, fault.problem, fault.path.rpartition(".")[2]) for fault in faults}
+    faults.extend(
+        fault for fault in found if (fault.file, fault.line, fault.problem, fault.path.rpartition(".")[2]) not in known
+    )
+
+
+def _extended(systems: Node, name: str, chain: tuple[str, ...], faults: Faults, circles: set[str]) -> Node | None:
+    """A system with everything that it extends merged in; None, with its fault, where that cannot be."""
     node: Node = systems.value[name]
     line = systems.key_lines.get(name, node.line)
     if not isinstance(node.value, dict):
@@ -198,19 +222,23 @@ def _extended(systems: Node, name: str, chain: tuple[str, ...], faults: Faults) 
     extends = node.value.get("extends")
     if extends is None:
         return node
-    base = str(extends.value)
+    base = extends.value
     place = {"file": extends.file, "line": extends.line, "path": f"systems.{name}.extends"}
+    if not isinstance(base, str):
+        if not chain:
+            faults.add("wrong type", **place, must_be="the name of a system")
+        return None
     if base not in systems.value:
-        faults.add(f"no system is named {base!r}", **place, hint=nearest(base, systems.value))
+        if not chain:
+            faults.add(f"no system is named {base!r}", **place, hint=nearest(base, systems.value))
         return None
     if base in (*chain, name):
-        if not chain:
+        if base not in circles:
             faults.add("systems extend each other in a circle", **place, got=" -> ".join((*chain, name, base)))
+            circles.update((*chain, name))
         return None
-    parent = _extended(systems, base, (*chain, name), faults)
-    if parent is None:
-        return None
-    return _merge(parent, node)
+    parent = _extended(systems, base, (*chain, name), faults, circles)
+    return None if parent is None else _merge(parent, node)
 
 
 def _merge(base: Node, over: Node) -> Node:
@@ -228,26 +256,30 @@ def _merge(base: Node, over: Node) -> Node:
 
 def _swept(
     root: Node, merged: dict[str, tuple[Node, str | None]], faults: Faults
-) -> Iterator[tuple[str, Node, str | None]]:
+) -> dict[str, tuple[Node, str | None]]:
+    """The systems that `sweep:` makes, by name."""
     sweep = root.value.get("sweep")
     if sweep is None or not isinstance(sweep.value, dict):
-        return
+        return {}
     base_node, over = sweep.value.get("base"), sweep.value.get("over")
-    if base_node is None or over is None or not isinstance(over.value, dict):
-        return  # the schema has said so
+    if base_node is None or over is None or not isinstance(over.value, dict) or not over.value:
+        return {}  # the schema has said so
     base = str(base_node.value)
     if base not in merged:
-        faults.add(
-            f"no system is named {base!r}", file=base_node.file, line=base_node.line, path="sweep.base",
-            hint=nearest(base, merged),
-        )  # fmt: skip
-        return
+        systems = root.value["systems"].value
+        if base not in systems:  # else what is wrong with it has been said
+            faults.add(
+                f"no system is named {base!r}", file=base_node.file, line=base_node.line, path="sweep.base",
+                hint=nearest(base, systems),
+            )  # fmt: skip
+        return {}
     axes = [
         [(path, value) for value in node.value] for path, node in over.value.items() if isinstance(node.value, list)
     ]
     mode = sweep.value.get("mode")
     one_at_a_time = mode is not None and mode.value == "one-at-a-time"
     points = [(point,) for axis in axes for point in axis] if one_at_a_time else itertools.product(*axes)
+    made: dict[str, tuple[Node, str | None]] = {}
     for point in points:
         node = merged[base][0]
         for path, value in point:
@@ -255,8 +287,11 @@ def _swept(
             for part in reversed(path.split(".")):
                 changed = Node({part: changed}, value.file, value.line, {part: value.line})
             node = _merge(node, changed)
-        label = ", ".join(f"{path}={_short(value)}" for path, value in point)
-        yield f"{base} {label}", node, base
+        name = f"{base} {', '.join(f'{path}={_short(value)}' for path, value in point)}"
+        if name in made or name in merged:
+            faults.add(f"two systems are named {name!r}", file=sweep.file, line=sweep.line, path="sweep.over")
+        made[name] = (node, base)
+    return made
 
 
 def _short(node: Node) -> str:
@@ -277,25 +312,18 @@ def _system(name: str, parent: str | None, node: Node, faults: Faults) -> System
         )
     if model is None or len(list(faults)) > before:
         return None
-    for component in parts.values():
-        for item in nested(component):
-            check = getattr(item, "check", None)
-            if callable(check):
-                _run_check(check, node, path, faults)
+    for seam, component in parts.items():
+        for fault in models.faults(component):  # a model that is not installed, before anything runs
+            inside = (seam, fault.path) if fault.path else (seam,)
+            file, line = node.at(inside)
+            faults.add(
+                fault.problem, file=file, line=line, path=".".join((*path, *inside)), must_be=fault.must_be,
+                got=fault.got, hint=fault.hint,
+            )  # fmt: skip
+    if len(list(faults)) > before:
+        return None
     settings = ContextSettings(**model.context.model_dump())
     return System(name, parent, **parts, depth=model.depth, candidates=model.candidates, context=settings)
-
-
-def _run_check(check: Any, node: Node, path: tuple[str, ...], faults: Faults) -> None:
-    """A component's own check that what it needs is installed, before anything runs."""
-    from rag.errors import MissingDependencyError
-
-    try:
-        check()
-    except InputError as error:
-        faults.extend(error.faults)
-    except MissingDependencyError as error:
-        faults.add(str(error), file=node.file, line=node.line, path=".".join(path))
 
 
 def _tokenizer(name: str, systems: list[System]) -> Tokenizer:

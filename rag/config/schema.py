@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from rag.errors import Faults, nearest
+from rag.protocols import SEAMS
 from rag.yamltext import Node, Quoted
 
 
 def _unquoted(value: Any) -> Any:
     if isinstance(value, Quoted):
-        raise ValueError("must not be written in quotes")
+        raise ValueError("written in quotes")
+    return value
+
+
+def _folder_name(value: str) -> str:
+    if not value or value.startswith(".") or any(char in "/\\" or char < " " for char in value):
+        raise ValueError("cannot name a folder")
     return value
 
 
@@ -71,14 +78,14 @@ class SweepModel(Strict):
     """`sweep:`, systems made by varying one: dotted paths into the base system, each with the values to try."""
 
     base: str
-    over: dict[str, list[Any]]
+    over: Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], Field(min_length=1)]
     mode: Literal["grid", "one-at-a-time"] = "grid"
 
 
 class ExperimentModel(Strict):
     """An experiment file."""
 
-    name: Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]+$")]
+    name: Annotated[str, AfterValidator(_folder_name), Field(json_schema_extra={"pattern": r"^[^./\\][^/\\]*$"})]
     dataset: str
     description: str = ""
     versions: Annotated[list[str], Field(min_length=1)] = ["latest"]
@@ -102,23 +109,50 @@ def validate(model: type[BaseModel], node: Node, path: tuple[str, ...], faults: 
         return model.model_validate(node.plain())
     except ValidationError as error:
         for item in error.errors():
-            _record(model, node, path, item, faults)
+            if not (item["type"] == "dict_type" and item["loc"][-1] in SEAMS):  # `components.build` says it better
+                _record(model, node, path, item, faults)
         return None
 
 
 def _record(model: type[BaseModel], node: Node, path: tuple[str, ...], item: Any, faults: Faults) -> None:
     loc = tuple(part for part in item["loc"] if not str(part).startswith("function-"))
     file, line = node.at(loc)
-    shown = ".".join((*path, *map(str, loc)))
-    if item["type"] == "extra_forbidden":
-        faults.add(
-            "unknown key", file=file, line=line, path=shown, hint=nearest(str(loc[-1]), _keys_at(model, loc[:-1]))
-        )
-    elif item["type"] == "missing":
-        faults.add("missing key", file=file, line=line, path=shown)
+    place: dict[str, Any] = {"file": file, "line": line, "path": ".".join((*path, *map(str, loc)))}
+    kind, got = item["type"], _shown(item["input"])
+    if kind == "extra_forbidden":
+        faults.add("unknown key", **place, hint=nearest(str(loc[-1]), _keys_at(model, loc[:-1])))
+    elif kind == "missing":
+        faults.add("missing key", **place)
+    elif kind == "value_error":
+        must_be = _MUST_BE.get(str(item["ctx"]["error"]), "")
+        faults.add(str(item["ctx"]["error"]), **place, must_be=must_be, got=got)
+    elif kind in _LIMITS:
+        faults.add("out of range", **place, must_be=_LIMITS[kind].format(**item["ctx"]), got=got)
+    elif kind == "too_short":
+        faults.add("empty", **place, must_be="at least one")
     else:
-        problem = item["msg"].removeprefix("Value error, ")
-        faults.add(problem[:1].lower() + problem[1:], file=file, line=line, path=shown, got=repr(item["input"]))
+        must_be = item["ctx"]["expected"] if kind == "literal_error" else _WANTED.get(kind.split("_")[0], item["msg"])
+        faults.add("wrong type" if kind != "literal_error" else "not a choice", **place, must_be=must_be, got=got)
+
+
+_WANTED = {
+    "int": "a whole number", "float": "a number", "bool": "true or false", "string": "text", "list": "a list",
+    "dict": "keys and values", "model": "keys and values", "finite": "a finite number",
+}  # fmt: skip
+_LIMITS = {
+    "greater_than_equal": "at least {ge}", "greater_than": "more than {gt:g}",
+    "less_than_equal": "at most {le:g}", "less_than": "less than {lt:g}",
+}  # fmt: skip
+_MUST_BE = {
+    "written in quotes": "written without them: in quotes it is text",
+    "cannot name a folder": "a name without slashes that does not begin with a dot",
+}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return ("a mapping" if value else "an empty mapping") if isinstance(value, dict) else "a list"
+    return "nothing" if value is None else repr(str(value))
 
 
 def _keys_at(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:

@@ -148,6 +148,7 @@ class Cell:
         judged: Projected qrels over shown spans; in document unit over documents.
         may_read: bool (principals, documents).
         chunk_entry: int (chunks,), the shown span of every chunk of the chunking.
+        single: No document has two passages in the chunking.
         documents: How many documents the version has; codes from there on are gold that the corpus lacks.
     """
 
@@ -163,6 +164,7 @@ class Cell:
     may_read: BoolArray
     chunk_entry: IntArray
     documents: int
+    single: bool = False
     timings: Timings | None = None
 
     @property
@@ -191,6 +193,8 @@ class Cell:
     @cached_property
     def ranked_documents(self) -> tuple[IntArray, IntArray, IntArray]:
         """(question, rank, document) of each document at its best chunk, rank counting documents."""
+        if self.single:
+            return self.final.question, self.final.rank, self.final.doc
         return best_documents(self.final, self.documents)
 
     @cached_property
@@ -241,9 +245,9 @@ class Cell:
     def relevant(self) -> Relevant:
         """Judged entries found in the ranking: of shown spans in span unit, of documents in document unit."""
         if self.unit == "document":
-            question, rank, entry = self.ranked_documents
+            question, rank, _ = self.ranked_documents
         else:
-            question, rank, entry = self.final.question, self.final.rank, self.final.entry
+            question, rank = self.final.question, self.final.rank
         left, right = self._found
         return Relevant(question[left], rank[left], self.judged.grade[right])
 
@@ -288,10 +292,14 @@ def match(
     flags[wanted_code[live]] = True
     rows = np.flatnonzero(flags[code])
     width = np.int64(len(flags))
-    wanted = wanted_question[live].astype(np.int64) * width + wanted_code[live]
-    order = np.argsort(wanted, kind="stable")
-    left, right = pairs(question[rows].astype(np.int64) * width + code[rows], wanted[order])
-    return rows[left], live[order[right]]
+    keys = np.multiply(question[rows], width, dtype=np.int64)
+    keys += code[rows]
+    wanted = np.multiply(wanted_question[live], width, dtype=np.int64) + wanted_code[live]
+    order = np.argsort(keys)  # equal keys in any order: the result is sorted below
+    right, left = pairs(wanted, keys[order])
+    left = rows[order[left]]
+    ascending = np.lexsort((right, left))
+    return left[ascending], live[right[ascending]]
 
 
 def best_documents(shown: Shown, documents: int) -> tuple[IntArray, IntArray, IntArray]:
@@ -310,6 +318,8 @@ def rank_within(question: IntArray) -> IntArray:
     """int32 (n,): 1, 2, 3 ... within each run of equal values; `question` is ascending."""
     if not len(question):
         return np.zeros(0, np.int32)
-    opens = np.flatnonzero(np.concatenate(([True], question[1:] != question[:-1])))
+    opens = np.flatnonzero(np.concatenate(([True], question[1:] != question[:-1]))).astype(np.int32)
     counts = np.diff(np.append(opens, len(question)))
-    return (np.arange(len(question)) - np.repeat(opens, counts) + 1).astype(np.int32)
+    rank = np.arange(1, len(question) + 1, dtype=np.int32)
+    rank -= np.repeat(opens, counts)
+    return rank
