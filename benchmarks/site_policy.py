@@ -1,6 +1,6 @@
 """The ladder on real documents: GitHub's site policies with hand-made gold, read from ../shared/data.
 
-    python benchmarks/site_policy.py [--figure FILE]
+python benchmarks/site_policy.py [--figure FILE]
 """
 
 from __future__ import annotations

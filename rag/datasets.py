@@ -13,7 +13,7 @@ from rag.errors import Faults, InputError
 from rag.gold.questions import read_questions
 from rag.gold.resolve import Resolved, resolve
 from rag.gold.written import QuestionFile
-from rag.types import Snapshot
+from rag.types import Expected, Snapshot
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,11 @@ class Version:
         }
 
 
-_EXPECTED = (("answer", "to be answered"), ("abstain", "to be refused"), ("tool", "for a tool"))
+_EXPECTED: tuple[tuple[Expected, str], ...] = (
+    ("answer", "to be answered"),
+    ("abstain", "to be refused"),
+    ("tool", "for a tool"),
+)
 
 
 def checked(dataset: DatasetFile) -> list[Version]:

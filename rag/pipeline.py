@@ -192,7 +192,7 @@ def _ask(
         "retrieve",
         outcomes,
         queries,
-        lambda batch: _checked(name, index.search(batch, system.depth), batch, subset, system.depth),
+        lambda batch: _checked(index.search(batch, system.depth), batch, subset, system.depth),
     )
     for outcome, ranking in found:
         for leg in ranking.legs:
@@ -207,7 +207,7 @@ def _ask(
             "rerank",
             [outcome for outcome, _ in found],
             heads,
-            lambda batch: _same_candidates(reranker, system.reranker.rerank(batch), batch),
+            lambda batch: _same_candidates(system.reranker.rerank(batch), batch),
         ):
             outcome.stages.append(_stage_rows(ranking, visible))
             reranked[outcome.question.question_id] = ranking
@@ -243,31 +243,44 @@ def _each(
     return list(zip(outcomes, rankings, strict=True))
 
 
-def _checked(
-    name: str, rankings: Sequence[Ranking], queries: Sequence[Query], subset: ChunkSet, k: int
-) -> Sequence[Ranking]:
+def _checked(rankings: Sequence[Ranking], queries: Sequence[Query], subset: ChunkSet, k: int) -> Sequence[Ranking]:
     """Refuse what breaks a retriever's contract: other chunks than it was given, rubbish scores, repeats, too many."""
     if len(rankings) != len(queries):
-        raise ComponentError(f"retriever {name!r} returned {len(rankings)} rankings for {len(queries)} queries")
-    for ranking in rankings:
-        rows, scores = ranking.rows, ranking.scores
-        if ranking.chunks is not subset or len(rows) > k or len(rows) != len(scores):
-            raise ComponentError(f"retriever {name!r} returned rows of other chunks, or more than {k} of them")
-        if len(rows) and (rows.min() < 0 or rows.max() >= len(subset) or len(np.unique(rows)) != len(rows)):
-            raise ComponentError(f"retriever {name!r} returned an unknown or a repeated row")
-        if not np.isfinite(scores).all() or (np.diff(scores) > 0).any():
-            raise ComponentError(f"retriever {name!r} returned scores that are not finite and descending")
+        raise ComponentError(f"returned {len(rankings)} rankings for {len(queries)} queries")
+    for ranking, query in zip(rankings, queries, strict=True):
+        if ranking.query.query_id != query.query_id:
+            raise ComponentError("returned the rankings in another order than the queries")
+        if ranking.stage != "retrieve" or any(not leg.stage.startswith("retrieve:") for leg in ranking.legs):
+            raise ComponentError("returned a stage that is not 'retrieve' with legs 'retrieve:<leg>'")
+        if len(ranking.rows) > k:
+            raise ComponentError(f"returned {len(ranking.rows)} hits where {k} were asked for")
+        for one in (ranking, *ranking.legs):
+            _need_sound(one, subset)
     return rankings
 
 
-def _same_candidates(name: str, rankings: Sequence[Ranking], heads: Sequence[Ranking]) -> Sequence[Ranking]:
-    """Refuse a reranker that adds, drops or repeats candidates."""
+def _same_candidates(rankings: Sequence[Ranking], heads: Sequence[Ranking]) -> Sequence[Ranking]:
+    """Refuse a reranker that adds, drops or repeats candidates, or gives rubbish scores."""
     if len(rankings) != len(heads):
-        raise ComponentError(f"reranker {name!r} returned {len(rankings)} rankings for {len(heads)}")
+        raise ComponentError(f"returned {len(rankings)} rankings for {len(heads)}")
     for ranking, head in zip(rankings, heads, strict=True):
-        if not np.array_equal(np.sort(ranking.rows), np.sort(head.rows)) or not np.isfinite(ranking.scores).all():
-            raise ComponentError(f"reranker {name!r} did not return the candidates that it was given")
+        _need_sound(ranking, head.chunks)
+        same = ranking.query.query_id == head.query.query_id and ranking.stage == "rerank"
+        if not same or not np.array_equal(np.sort(ranking.rows), np.sort(head.rows)):
+            raise ComponentError("did not return, as stage 'rerank', the candidates that it was given")
     return rankings
+
+
+def _need_sound(ranking: Ranking, chunks: ChunkSet) -> None:
+    rows, scores = ranking.rows, ranking.scores
+    if ranking.chunks is not chunks:
+        raise ComponentError("returned rows of other chunks than it was given")
+    if len(rows) != len(scores):
+        raise ComponentError(f"returned {len(rows)} rows with {len(scores)} scores")
+    if len(rows) and (rows.min() < 0 or rows.max() >= len(chunks) or len(np.unique(rows)) != len(rows)):
+        raise ComponentError("returned an unknown or a repeated row")
+    if not np.isfinite(scores).all() or (np.diff(scores) > 0).any():
+        raise ComponentError("returned scores that are not finite and descending")
 
 
 def _head(ranking: Ranking, n: int) -> Ranking:
@@ -319,7 +332,12 @@ def _conclude(
     )
     outcome.context = build_context(rows, chunks, system.context, counter)
     outcome.context_rows = tuple(int(visible[piece.row]) for piece in outcome.context.pieces)
-    outcome.decision = _decide(system, retrieved, reranked, outcome.context)
+    try:
+        outcome.decision = _decide(system, retrieved, reranked, outcome.context)
+    except _STOP:
+        raise
+    except Exception as error:
+        _fail(outcome, f"gate {name_of(system.gate)[1]!r}: {_described(error)}")
 
 
 def _decide(system: System, retrieved: Ranking, reranked: Ranking | None, context: Context) -> Decision:

@@ -13,8 +13,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from rag.errors import Fault, InputError
 from rag.protocols import Progress
 from rag.types import FloatArray
 
+T = TypeVar("T")
 _FORMAT = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spaces (id INTEGER PRIMARY KEY, space TEXT NOT NULL UNIQUE, width INTEGER NOT NULL);
@@ -73,7 +75,7 @@ class Store:
             try:
                 self._open()
             except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                if not _is_damage(error):
                     raise
                 self._set_aside(error)
                 self._open()
@@ -92,7 +94,23 @@ class Store:
         self._connection.executescript(_SCHEMA)
         self._connection.execute(f"PRAGMA user_version={_FORMAT}")
 
+    def _guarded(self, work: Callable[[], T]) -> T:
+        """Do something with the database; where it proves damaged, set it aside and do it with a new one.
+
+        Raises:
+            InputError: It cannot be read or written (locked for a minute, disk full, read-only).
+        """
+        try:
+            return work()
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise InputError(Fault(f"the store cannot be used: {error}", file=str(self.path))) from None
+            self._set_aside(error)
+            self._open()
+            return work()
+
     def _set_aside(self, error: Exception) -> None:
+        self._connection.close()
         aside = self.path.with_name(f"{self.path.name}.corrupt-{int(time.time())}")
         self.path.rename(aside)
         for suffix in ("-wal", "-shm"):
@@ -131,7 +149,7 @@ class Store:
         """See `protocols.Memo.rows`; each batch is on disk before the next begins."""
         if not keys:
             return np.empty((0, 0), np.float32)
-        found = {} if self._bypassed else self._read_rows(space, keys)
+        found = {} if self._bypassed else self._guarded(lambda: self._read_rows(space, keys))
         missing = len(keys) - len(found)
         self.counts.rows_found += len(found)
         self.counts.rows_computed += missing
@@ -142,7 +160,7 @@ class Store:
                 continue
             values = np.ascontiguousarray(compute(positions), np.float32)
             if not self._bypassed:
-                self._write_rows(space, [keys[position] for position in positions], values)
+                self._guarded(partial(self._write_rows, space, [keys[position] for position in positions], values))
             found.update(zip(positions, values, strict=True))
             done += len(positions)
             if self.progress is not None and not self._bypassed:
@@ -151,7 +169,7 @@ class Store:
 
     def missing(self, space: str, keys: Sequence[str]) -> list[int]:
         """Positions of the keys that are not kept: what a run would compute."""
-        found = self._read_rows(space, keys)
+        found = self._guarded(lambda: self._read_rows(space, keys))
         return [position for position in range(len(keys)) if position not in found]
 
     def _read_rows(self, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
@@ -167,7 +185,7 @@ class Store:
             marks = ",".join("?" * len(part))
             for key, value, crc in self._connection.execute(
                 f"SELECT key, value, crc FROM vectors WHERE space = ? AND key IN ({marks})", (space_id, *part)
-            ):
+            ).fetchall():
                 if len(value) != 4 * width or zlib.crc32(value) != crc:
                     self._drop_corrupt("DELETE FROM vectors WHERE space = ? AND key = ?", (space_id, key), _what(space))
                     continue
@@ -193,24 +211,30 @@ class Store:
         """The parts of a unit's result, or None where it has not been computed (or is damaged)."""
         if self._bypassed:
             return None
+        parts = self._guarded(lambda: self._read_unit(key))
+        if not parts:
+            return None
+        self.counts.units_found += 1
+        return parts
+
+    def _read_unit(self, key: str) -> dict[str, bytes]:
         parts: dict[str, bytes] = {}
         for part, value, digest in self._connection.execute(
             "SELECT part, value, sha256 FROM results WHERE unit = ? ORDER BY part", (key,)
         ).fetchall():
             if hashlib.sha256(value).digest() != digest:
                 self._drop_corrupt("DELETE FROM results WHERE unit = ?", (key,), f"unit {key[:12]}")
-                return None
+                return {}
             parts[part] = value
-        if not parts:
-            return None
-        self.counts.units_found += 1
         return parts
 
     def keep_unit(self, key: str, parts: Mapping[str, bytes]) -> None:
         """Keep a unit's result, all parts or none."""
         self.counts.units_computed += 1
-        if self._bypassed:
-            return
+        if not self._bypassed:
+            self._guarded(lambda: self._write_unit(key, parts))
+
+    def _write_unit(self, key: str, parts: Mapping[str, bytes]) -> None:
         with self._transaction():
             self._connection.executemany(
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)",
@@ -223,7 +247,8 @@ class Store:
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 
@@ -231,6 +256,11 @@ class Store:
         self._connection.execute(statement, parameters)
         self.counts.corrupt += 1
         self.notes.append(f"a damaged entry of the store ({what}) was deleted and is computed again")
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file is no database, or one whose pages do not fit together; not: locked, full, or read-only."""
+    return type(error) is sqlite3.DatabaseError or "malformed" in str(error)
 
 
 class PlanMemo:

@@ -24,10 +24,10 @@ class HeadingChunker:
     """Chunks along the headings.
 
     Sections that stand in the same section (its own text counts as the first of them) are merged in document order
-    until they hold `min_tokens`, and never beyond `max_tokens`; a short one at the end joins the one before it. A heading without
-    text of its own goes with the section below it. A longer section is cut between its blocks, a longer block between
-    items, rows, lines of code, sentences, words. The context text is the path of the deepest section that holds the
-    whole chunk; inside a table, its header rows follow.
+    until they hold `min_tokens`, and never beyond `max_tokens`; a short one at the end joins the one before it. A
+    heading without text of its own goes with the section below it. A longer section is cut between its blocks, a longer
+    block between items, rows, lines of code, sentences, words. The context text is the path of the deepest section that
+    holds the whole chunk; inside a table, its header rows follow.
 
     Attributes:
         min_tokens: Below this a section is short.

@@ -4,6 +4,6 @@
 `components.py` builds components from the registry by name. No component package is imported here.
 """
 
-from rag.config.reading import Experiment, load_experiment, read_experiment
+from rag.config.reading import Experiment, Reading, load_experiment, read_experiment
 
-__all__ = ["Experiment", "load_experiment", "read_experiment"]
+__all__ = ["Experiment", "Reading", "load_experiment", "read_experiment"]

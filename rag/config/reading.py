@@ -30,7 +30,6 @@ class Experiment:
     dataset: Path
     written_dataset: str
     versions: tuple[str, ...]
-    versions_at: tuple[tuple[str, int], ...]
     plugins: tuple[str, ...]
     seed: int
     tokenizer_name: str
@@ -70,6 +69,21 @@ class Experiment:
         }
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What could be read of an experiment file, for a caller who reports more faults together with its own.
+
+    Attributes:
+        experiment: None where the file has faults.
+        dataset: The dataset's folder, where the file names one that exists.
+        versions: Each version as written, with its file and line.
+    """
+
+    experiment: Experiment | None
+    dataset: Path | None
+    versions: tuple[tuple[str, str, int], ...]
+
+
 def load_experiment(path: Path) -> Experiment:
     """Read and check an experiment file; nothing of the dataset is read.
 
@@ -77,27 +91,24 @@ def load_experiment(path: Path) -> Experiment:
         InputError: The file cannot be read, or has faults; all of them together.
     """
     faults = Faults()
-    experiment, _ = read_experiment(path, faults)
+    experiment = read_experiment(path, faults).experiment
     faults.raise_if_any()
     if experiment is None:
         raise InputError(f"{path}: not an experiment")
     return experiment
 
 
-def read_experiment(path: Path, faults: Faults) -> tuple[Experiment | None, Path | None]:
-    """`load_experiment` for a caller who reports more faults together with these.
-
-    Returns:
-        The experiment (None where it has faults), and the dataset's folder where the file names one.
+def read_experiment(path: Path, faults: Faults) -> Reading:
+    """Read an experiment file and record every fault of it.
 
     Raises:
         InputError: The file cannot be read as YAML at all.
     """
     root = read(path)
-    written = root.value.get("dataset")
-    dataset = path.parent / written.value if written is not None and isinstance(written.value, str) else None
     found = Faults()
     experiment = _experiment(root, path, found)
+    written = root.value.get("dataset")
+    dataset = path.parent / written.value if written is not None and isinstance(written.value, str) else None
     if written is not None and dataset is not None and not dataset.exists():
         found.add(
             "no such dataset", file=written.file, line=written.line, path="dataset",
@@ -105,7 +116,14 @@ def read_experiment(path: Path, faults: Faults) -> tuple[Experiment | None, Path
         )  # fmt: skip
         dataset = None
     faults.extend(found)
-    return (None if found else experiment), dataset
+    return Reading(None if found else experiment, dataset, _versions(root))
+
+
+def _versions(root: Node) -> tuple[tuple[str, str, int], ...]:
+    node = root.value.get("versions")
+    if node is None or not isinstance(node.value, list):
+        return (("latest", root.file, root.line),)
+    return tuple((str(item.value), item.file, item.line) for item in node.value if isinstance(item.value, str))
 
 
 def _experiment(root: Node, path: Path, faults: Faults) -> Experiment | None:
@@ -126,8 +144,6 @@ def _experiment(root: Node, path: Path, faults: Faults) -> Experiment | None:
     if model is None or not systems:
         return None
     tokenizer = _tokenizer(model.tokenizer, systems)
-    versions_node = root.value.get("versions")
-    places = [(item.file, item.line) for item in versions_node.value] if versions_node is not None else [(str(path), 1)]
     return Experiment(
         path,
         model.name,
@@ -135,7 +151,6 @@ def _experiment(root: Node, path: Path, faults: Faults) -> Experiment | None:
         (path.parent / model.dataset),
         model.dataset,
         tuple(model.versions),
-        tuple(places),
         tuple(model.plugins),
         model.seed,
         model.tokenizer,

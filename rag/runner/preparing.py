@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.config import Experiment, read_experiment
+from rag.config import Experiment, Reading, read_experiment
 from rag.corpus import DatasetFile, read_dataset
 from rag.datasets import load_versions
 from rag.errors import Faults, InputError
@@ -32,16 +32,16 @@ def prepare(path: Path, *, check_gold: bool = False) -> Job:
         InputError: Every fault of both, together.
     """
     faults = Faults()
-    experiment, folder = read_experiment(path, faults)
-    dataset = None
-    if folder is not None:
+    reading = read_experiment(path, faults)
+    experiment, dataset = reading.experiment, None
+    if reading.dataset is not None:
         try:
-            dataset = read_dataset(folder)
+            dataset = read_dataset(reading.dataset)
         except InputError as error:
             faults.extend(error.faults)
     labels: tuple[str, ...] = ()
     if dataset is not None:
-        labels = _labels(experiment, dataset, faults) if experiment is not None else (dataset.labels[-1],)
+        labels = _labels(reading, dataset, faults)
         if faults or check_gold:
             load_versions(dataset, labels, faults)
     faults.raise_if_any()
@@ -50,17 +50,16 @@ def prepare(path: Path, *, check_gold: bool = False) -> Job:
     return Job(experiment, dataset, labels)
 
 
-def _labels(experiment: Experiment, dataset: DatasetFile, faults: Faults) -> tuple[str, ...]:
+def _labels(reading: Reading, dataset: DatasetFile, faults: Faults) -> tuple[str, ...]:
     """Real labels in the dataset's order; `latest` and `all` mean what they say."""
     wanted: set[str] = set()
-    for position, written in enumerate(experiment.versions):
+    for position, (written, file, line) in enumerate(reading.versions):
         if written == "all":
             wanted.update(dataset.labels)
             continue
         try:
             wanted.add(dataset.resolve_label(written))
         except InputError as error:
-            file, line = experiment.versions_at[position]
             for fault in error.faults:
-                faults.add(fault.problem, file=file, line=line, path=f"versions.{position}", hint=fault.hint)
+                faults.add(fault.problem, file=file, line=line, path=f"versions.{position}", must_be=fault.must_be)
     return tuple(label for label in dataset.labels if label in wanted)

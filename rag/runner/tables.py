@@ -45,9 +45,9 @@ def question_table(label: str, file: QuestionFile, gold: Resolved, limit: int | 
     """`questions.parquet` of one version: those that are asked, at most `limit`, then those that are left out."""
     asked = list(gold.questions[:limit])
     left_out = [question for question in file.questions if question.question_id in gold.excluded]
-    names = [question.question_id for question in (*asked, *left_out)]
-    written = [question.gold_at(label, file.labels) for question in left_out]
     both: list[Question | WrittenQuestion] = [*asked, *left_out]
+    names = [question.question_id for question in both]
+    written = [question.gold_at(label, file.labels) for question in left_out]
     return table(
         "questions",
         {
