@@ -41,10 +41,13 @@ class ReplayedEvidence:
 
 @dataclass(frozen=True)
 class ReplayedHit:
-    """One row of a stage. `covers` holds (evidence number, share of its characters)."""
+    """One row of a stage, or one piece of the context (which has a `why` and no score; a neighbour has no rank).
 
-    rank: int
-    score: float
+    `covers` holds (evidence number, share of its characters).
+    """
+
+    rank: int | None
+    score: float | None
     score_kind: str
     chunk_id: str
     doc_id: str
@@ -113,8 +116,8 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
     def hit(row: dict[str, Any], chunk: dict[str, Any], span: Span) -> ReplayedHit:
         hidden = [Span(part["start"], part["end"]) for part in masked.get(chunk["doc_id"]) or ()]
         return ReplayedHit(
-            row.get("rank") or 0,
-            row.get("score", 0.0),
+            row["rank"],
+            row.get("score"),
             row.get("score_kind", ""),
             chunk["chunk_id"],
             chunk["doc_id"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -123,6 +125,22 @@ def rag(*words: object, cwd: Path, timeout: float = 120, **env: str) -> subproce
         [sys.executable, "-c", "from rag.cli import main; main()", *map(str, words)],
         cwd=cwd, env=environment(**env), capture_output=True, text=True, timeout=timeout, check=False,
     )  # fmt: skip
+
+
+def typed(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """`rag` inside this process, for tests that need many commands: what it printed and its exit code."""
+    from rag.cli import main
+
+    out, errors, code = io.StringIO(), io.StringIO(), 0
+    argv, sys.argv = sys.argv, ["rag", *map(str, words)]
+    try:
+        with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    finally:
+        sys.argv = argv
+    return subprocess.CompletedProcess(sys.argv, code, out.getvalue(), errors.getvalue())
 
 
 def environment(**env: str) -> dict[str, str]:

@@ -89,7 +89,7 @@ def small_run(
                 {
                     "question_id": question.id, "corpus_version": label, "evidence": number, "doc_id": item[0],
                     "start": item[1], "end": item[2], "grade": item[3] if len(item) > 3 else 1, "need": question.need,
-                    "status": "base", "expected": question.expected,
+                    "status": "unchanged", "expected": question.expected,
                 }
             )  # fmt: skip
     for system, given in systems.items():

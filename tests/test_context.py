@@ -17,7 +17,9 @@ from rag.types import Chunk, ChunkSet, Context, Document, Span, chunk_id
 TEXT = "aa0 bb1 cc2 dd3 ee4 ff5 gg6 hh7 ii8 jj9"
 
 
-def chunk(doc: str, first: int, last: int, context: str = "", near: Sequence[str] = (), shown: Span | None = None) -> Chunk:
+def chunk(
+    doc: str, first: int, last: int, context: str = "", near: Sequence[str] = (), shown: Span | None = None
+) -> Chunk:
     """Words `first` to `last` of `TEXT`."""
     start, end = 4 * first, 4 * last + 3
     return Chunk(

@@ -86,7 +86,9 @@ class Words:
                 raise ValueError("cannot cut\nthis")
             text = word.upper() if word.startswith("?") else word
             shown = Span(0, len(document.text)) if word.startswith("=") else Span(start, end)
-            chunks.append(Chunk(chunk_id(document.doc_id, start, end), document.doc_id, start, end, text, 1, shown=shown))
+            chunks.append(
+                Chunk(chunk_id(document.doc_id, start, end), document.doc_id, start, end, text, 1, shown=shown)
+            )
             at = end + 1
         return chunks
 
@@ -97,7 +99,11 @@ def system(retriever: Any = None, reranker: Any = None, gate: Any = None, **more
 
 
 def run(
-    which: System, documents: dict[str, str], questions: Sequence[Question], permissions: dict[str, Any] | None = None, **more: Any
+    which: System,
+    documents: dict[str, str],
+    questions: Sequence[Question],
+    permissions: dict[str, Any] | None = None,
+    **more: Any,
 ) -> list[Outcome]:
     snapshot = Snapshot.of(
         "v1", [Document(doc, text, permissions=(permissions or {}).get(doc)) for doc, text in documents.items()]

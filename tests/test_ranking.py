@@ -40,7 +40,16 @@ def test_scores_are_compared_and_kept_at_six_decimals() -> None:
 
 
 def test_features_follow_their_rows() -> None:
-    found = rank(Q, "s", "k", chunks(["a", "b", "c"]), [2, 0, 1], [1.0, 3.0, 2.0], 2, features={"f": np.array([7.0, 8.0, np.nan])})
+    found = rank(
+        Q,
+        "s",
+        "k",
+        chunks(["a", "b", "c"]),
+        [2, 0, 1],
+        [1.0, 3.0, 2.0],
+        2,
+        features={"f": np.array([7.0, 8.0, np.nan])},
+    )
     assert ids(found) == ["a", "b"]
     assert np.array_equal(found.features["f"], [8.0, np.nan], equal_nan=True)
 
@@ -74,7 +83,9 @@ def test_many_queries_each_get_a_ranking_also_an_empty_one() -> None:
 
 
 @given(
-    st.dictionaries(st.integers(0, 20), st.floats(-3, 3), max_size=12), st.integers(0, 15), st.randoms(use_true_random=False)
+    st.dictionaries(st.integers(0, 20), st.floats(-3, 3), max_size=12),
+    st.integers(0, 15),
+    st.randoms(use_true_random=False),
 )
 def test_equals_the_definition_and_forgets_the_order_given(scored: dict[int, float], k: int, random: object) -> None:
     names = [f"d{number}" for number in range(21)]

@@ -129,7 +129,10 @@ def test_units(store: Store, tmp_path: Path) -> None:
     assert store.unit(KEYS[1]) == {"a": b"2"}
 
 
-@pytest.mark.parametrize("content", [b"this is no database at all, it is a text\n" * 50, b"\x00" * 4096, b"SQLite format 3\x00" + b"\xff" * 5000])
+@pytest.mark.parametrize(
+    "content",
+    [b"this is no database at all, it is a text\n" * 50, b"\x00" * 4096, b"SQLite format 3\x00" + b"\xff" * 5000],
+)
 def test_a_file_that_is_no_database_is_set_aside_and_begun_anew(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "store.sqlite"
     file.write_bytes(content)

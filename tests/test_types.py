@@ -14,7 +14,13 @@ def chunk(doc: str, start: int, text: str, **more: object) -> Chunk:
 
 def test_spans() -> None:
     assert len(Span(2, 5)) == 3
-    assert [Span(2, 5).overlap(other) for other in (Span(0, 2), Span(0, 3), Span(3, 4), Span(4, 9), Span(5, 9))] == [0, 1, 1, 1, 0]
+    assert [Span(2, 5).overlap(other) for other in (Span(0, 2), Span(0, 3), Span(3, 4), Span(4, 9), Span(5, 9))] == [
+        0,
+        1,
+        1,
+        1,
+        0,
+    ]
     for start, end in ((-1, 2), (3, 2)):
         with pytest.raises(ValueError, match="0 <= start <= end"):
             Span(start, end)

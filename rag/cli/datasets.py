@@ -12,7 +12,7 @@ from rag.cli.running import AsJson
 
 Out = Annotated[Path, typer.Option("--out", help="The folder to make; must not exist, or be empty.", metavar="DATASET")]
 
-importing = typer.Typer(help="Make a dataset of somebody else's.", no_args_is_help=True, rich_markup_mode=None)
+importing = typer.Typer(help="Make a dataset of another format.", no_args_is_help=True, rich_markup_mode=None)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,7 +28,7 @@ def validate(
     dataset: Annotated[Path, typer.Argument(help="A dataset's folder, or its dataset.yaml.", metavar="DATASET")],
     json: AsJson = False,
 ) -> None:
-    """Check a dataset: every document read, every quote found; all faults together."""
+    """Check a dataset: every document, every quote."""
     from rag.corpus import read_dataset
     from rag.datasets import checked
 
@@ -46,7 +46,7 @@ def init(
     docs: Annotated[Path, typer.Argument(help="A folder of Markdown or text files.", metavar="DOCS")],
     out: Out,
 ) -> None:
-    """Make a dataset, a first experiment and a commented questions file of a folder of documents."""
+    """Make a dataset of a folder of documents."""
     from rag.interop.starting import start_dataset
 
     for line in start_dataset(docs, out):

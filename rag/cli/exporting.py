@@ -21,7 +21,7 @@ def export(
     system: Annotated[str | None, typer.Option("--system", help="This system alone.")] = None,
     version: Annotated[str | None, typer.Option("--version", help="This corpus version alone.")] = None,
 ) -> None:
-    """Write TREC run files and the qrels that the ranked metrics are computed on."""
+    """Write TREC run files and projected qrels."""
     from rag.interop.trec import export as write
     from rag.records import find_run
 

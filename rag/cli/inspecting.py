@@ -39,7 +39,7 @@ def search(
     store: StorePath = None,
     json: AsJson = False,
 ) -> None:
-    """Ask one question and show the best hits, as their principal may see them."""
+    """Ask one system one question."""
     from rag.inspection import search as find
 
     with open_store(store, results) as opened:
@@ -62,7 +62,7 @@ def chunks(
     version: Version = None,
     json: AsJson = False,
 ) -> None:
-    """Show how a system's chunker cuts a document."""
+    """Show how a document is cut."""
     from rag.inspection import chunks_of
 
     cut = chunks_of(config, doc, system, version)
@@ -87,7 +87,7 @@ def replay(
     version: Version = None,
     json: AsJson = False,
 ) -> None:
-    """Show every stage of one recorded question, and where its evidence was lost."""
+    """Show where a question's evidence was lost."""
     from rag.records import find_run
     from rag.replay import replay as read_back
 
@@ -133,7 +133,7 @@ def _print_replay(replayed: Replay) -> None:
 
 
 def _hit_line(hit: ReplayedHit) -> str:
-    return f"  {hit.rank:>3}  {hit.score:>9.4f}  {_place(hit)}{_covers(hit)}"
+    return f"  {hit.rank or 0:>3}  {hit.score or 0.0:>9.4f}  {_place(hit)}{_covers(hit)}"
 
 
 def _place(hit: ReplayedHit) -> str:

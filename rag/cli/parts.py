@@ -18,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 def components(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")] = False,
 ) -> None:
-    """List every component, its fields and their defaults; installed plug-ins too."""
+    """List what can be wired, plug-ins too."""
     from rag.config.schema_json import described_components
 
     listed = described_components()
@@ -36,7 +36,7 @@ def components(
 
 
 def schema() -> None:
-    """Print the JSON Schema of an experiment file, for editors."""
+    """Print the JSON Schema of an experiment."""
     from rag.config.schema_json import experiment_schema
 
     show.as_json(experiment_schema())

@@ -43,7 +43,7 @@ def run(
     figure: Figure = None,
     json: AsJson = False,
 ) -> None:
-    """Run every system of an experiment, record every candidate, and score."""
+    """Run an experiment: record every candidate, score."""
     from rag.runner import prepare
     from rag.runner import run as run_job
 
@@ -75,7 +75,7 @@ def score(
     figure: Figure = None,
     json: AsJson = False,
 ) -> None:
-    """Measure a recorded run; nothing is retrieved again."""
+    """Measure a recorded run again."""
     from rag.records import find_run
 
     _score(find_run(run), which, metrics, json, figure)

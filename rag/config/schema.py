@@ -28,7 +28,8 @@ def _folder_name(value: str) -> str:
 
 
 Whole = Annotated[int, BeforeValidator(_unquoted)]
-Number = Annotated[float, BeforeValidator(_unquoted), Field(allow_inf_nan=False)]
+Positive = Annotated[int, Field(ge=1), BeforeValidator(_unquoted)]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), BeforeValidator(_unquoted)]
 Switch = Annotated[bool, BeforeValidator(_unquoted)]
 Component = dict[str, Any]
 
@@ -42,9 +43,9 @@ class Strict(BaseModel):
 class ContextModel(Strict):
     """`context:`, what the generator is shown; see `rag.context.ContextSettings`."""
 
-    top_k: Annotated[Whole, Field(ge=1)] | None = 5
+    top_k: Positive | None = 5
     neighbours: Switch = False
-    max_tokens: Annotated[Whole, Field(ge=1)] | None = None
+    max_tokens: Positive | None = None
     order: Literal["rank", "document"] = "rank"
 
 
@@ -58,16 +59,16 @@ class SystemModel(Strict):
     gate: Component | None = None
     generator: Component | None = None
     router: Component | None = None
-    depth: Annotated[Whole, Field(ge=1)] = 100
-    candidates: Annotated[Whole, Field(ge=1)] = 20
+    depth: Positive = 100
+    candidates: Positive = 20
     context: ContextModel = ContextModel()
 
 
 class DefaultsModel(Strict):
     """`defaults:`, what every system has unless it says otherwise."""
 
-    depth: Annotated[Whole, Field(ge=1)] = 100
-    candidates: Annotated[Whole, Field(ge=1)] = 20
+    depth: Positive = 100
+    candidates: Positive = 20
     context: ContextModel = ContextModel()
     gate: Component | None = None
     generator: Component | None = None
@@ -92,7 +93,7 @@ class ExperimentModel(Strict):
     plugins: list[str] = []
     seed: Whole = 7
     tokenizer: Literal["words", "embedder"] = "words"
-    coverage: Annotated[Number, Field(gt=0, le=1)] = 0.9
+    coverage: Share = 0.9
     systems: Annotated[dict[str, Any], Field(min_length=1)]
     baseline: str | None = None
     sweep: SweepModel | None = None

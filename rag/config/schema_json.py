@@ -8,6 +8,7 @@ import typing
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
 from rag import registry
 from rag.config.schema import ExperimentModel, SystemModel
@@ -89,7 +90,10 @@ def _field(hint: Any) -> dict[str, Any]:
         hints = hints_of(hint)
         properties = {name: _field(hints[name]) for name in configured_fields(hint)}
         return {"type": "object", "properties": properties, "additionalProperties": False}
-    return TypeAdapter(hint).json_schema()
+    try:
+        return TypeAdapter(hint).json_schema()
+    except (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError):  # a plug-in's own type: anything goes
+        return {}
 
 
 def _default(field: dataclasses.Field[Any]) -> str | None:

@@ -194,7 +194,10 @@ def test_metrics_are_read_before_anything_runs(load: Any) -> None:
 
 
 def test_every_kind_of_fault_comes_together(load: Any, tmp_path: Path) -> None:
-    body = LEXICAL.replace("keyword}", "keywrd}").replace("recall@5,", "recal@5,") + "baseline: nope\nplugins: [no_such]\nseeed: 1\n"
+    body = (
+        LEXICAL.replace("keyword}", "keywrd}").replace("recall@5,", "recal@5,")
+        + "baseline: nope\nplugins: [no_such]\nseeed: 1\n"
+    )
     lines = faults_of(load, body)
     assert sorted(line.split(" ")[1].rstrip(":") for line in lines) == [
         "baseline", "metrics.0", "plugins.0", "seeed", "systems.keyword.retriever",
@@ -316,10 +319,15 @@ def test_the_resolved_experiment_is_plain_and_has_every_default(load: Any) -> No
 
 
 def test_identity_forgets_names_and_remembers_everything_else(load: Any) -> None:
-    first, second = load(LEXICAL + "  \n").systems, load(LEXICAL.replace("keyword:", "renamed:").replace("extends: keyword", "extends: renamed")).systems
+    first, second = (
+        load(LEXICAL + "  \n").systems,
+        load(LEXICAL.replace("keyword:", "renamed:").replace("extends: keyword", "extends: renamed")).systems,
+    )
     assert [system.identity() for system in first] == [system.identity() for system in second]
     for change in ("depth: 9", "candidates: 9", "context: {neighbours: true}", "context: {order: document}"):
-        (_, changed) = load(LEXICAL.replace("    retriever: {use: bm25}", f"    retriever: {{use: bm25}}\n    {change}")).systems
+        (_, changed) = load(
+            LEXICAL.replace("    retriever: {use: bm25}", f"    retriever: {{use: bm25}}\n    {change}")
+        ).systems
         assert changed.identity() != first[1].identity()
 
 
@@ -365,7 +373,9 @@ def test_the_schema_refers_to_what_it_defines() -> None:
     text = json.dumps(schema)
     names = {part.split('"')[0] for part in text.split('"$ref": "#/$defs/')[1:]}
     assert names <= set(schema["$defs"])
-    (rerankers,) = [one for one in schema["$defs"]["reranker"]["oneOf"] if one["properties"]["use"]["const"] == "late-interaction"]
+    (rerankers,) = [
+        one for one in schema["$defs"]["reranker"]["oneOf"] if one["properties"]["use"]["const"] == "late-interaction"
+    ]
     assert rerankers["properties"]["embedder"] == {"$ref": "#/$defs/embedder"}
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
-from datasets_for_tests import LEXICAL, rag, small_experiment, write_dataset
+import yaml
+from datasets_for_tests import LEXICAL, small_experiment, typed, write_dataset
 
 from rag.config import load_experiment
 from rag.corpus import read_dataset
@@ -54,7 +56,9 @@ def test_missing_sections_are_named(tmp_path: Path) -> None:
     assert lines_of(tmp_path, "description: x\n") == [
         "small.yaml:1 name: missing key", "small.yaml:1 dataset: missing key", "small.yaml:1 systems: missing key",
     ]  # fmt: skip
-    assert lines_of(tmp_path, "name: a\ndataset: data\nsystems: {}\n") == ["small.yaml:3 systems: empty; must be at least one"]
+    assert lines_of(tmp_path, "name: a\ndataset: data\nsystems: {}\n") == [
+        "small.yaml:3 systems: empty; must be at least one"
+    ]
 
 
 SCALARS = """\
@@ -131,11 +135,7 @@ def test_permissions_that_are_misspelt_do_not_open_a_dataset(tmp_path: Path) -> 
 
 def test_results_hold_the_resolved_config_and_its_hash(tmp_path: Path) -> None:
     small_experiment(tmp_path, LEXICAL)
-    assert rag("run", "small.yaml", cwd=tmp_path).returncode == 0
-    import json
-
-    import yaml
-
+    assert typed("run", "small.yaml", cwd=tmp_path).returncode == 0
     (run,) = (tmp_path / "results" / "small").glob("2*")
     manifest = json.loads((run / "manifest.json").read_text())
     resolved = yaml.safe_load((run / "config.yaml").read_text())
