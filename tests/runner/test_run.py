@@ -435,7 +435,7 @@ def test_an_unknown_schema_version_is_a_clear_error(hashed: Path, tmp_path: Path
 
 
 def test_what_is_no_run_is_one_line(hashed: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a run directory; must be a folder with manifest.json"):
+    with pytest.raises(InputError, match=r"not a run directory; must be a folder with manifest\.json"):
         find_run(tmp_path / "nowhere")
     result, _, _ = run(hashed, tmp_path / "results")
     (result.path / "gold.parquet").unlink()
