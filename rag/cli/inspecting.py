@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 System = Annotated[str | None, typer.Option("--system", help="Which system; the last one by default.")]
 Version = Annotated[str | None, typer.Option("--version", help="Which corpus version; the newest by default.")]
-SHOWN_HITS = 10
+SHOWN_HITS = 5
 
 
 def add_to(app: typer.Typer) -> None:
