@@ -14,16 +14,17 @@ def decide(dataset: DatasetFile, drafts: Sequence[Draft], faults: Faults, warnin
     """The drafts with their permissions decided, those without a decision left out with a fault.
 
     Raises:
-        InputError: A document lists permissions and the dataset does not state `access`.
+        InputError: A document lists permissions and the dataset does not say `access: enforced`.
     """
     stating = next((draft for draft in drafts if draft.permissions is not None), None)
-    if dataset.access is None and stating is not None:
-        unstated = Faults()
-        unstated.add(
-            f"access is not stated although {stating.doc_id} lists permissions",
-            file=str(dataset.file), path="access", must_be="open or enforced",
+    if not dataset.enforced and stating is not None:
+        idle = Faults()
+        idle.add(
+            f"access is not enforced although {stating.doc_id} lists permissions", file=str(dataset.file),
+            line=dataset.lines.get("access"), path="access", must_be="enforced", got=dataset.access or "nothing",
+            hint="where everybody may read everything, take the permissions out of the documents",
         )  # fmt: skip
-        unstated.raise_if_any()
+        idle.raise_if_any()
     if not dataset.enforced:
         for draft in drafts:
             draft.permissions = None

@@ -183,10 +183,10 @@ def test_a_text_as_acl_is_a_fault_and_not_matched_letter_by_letter(tmp_path):
         load_snapshot(data, "v1")
 
 
-def test_access_must_be_stated_as_soon_as_a_document_lists_permissions(tmp_path):
-    with pytest.raises(InputError, match=r"access is not stated although hr\.md lists permissions"):
-        load_snapshot(dataset(tmp_path, ACL), "v1", strict=False)
-    assert readers(dataset(tmp_path, ACL, "access: open"), None) == sorted(ACL)
+@pytest.mark.parametrize("access", ["", "access: open"])
+def test_access_must_be_enforced_as_soon_as_a_document_lists_permissions(tmp_path, access):
+    with pytest.raises(InputError, match=r"access is not enforced although hr\.md lists permissions"):
+        load_snapshot(dataset(tmp_path, ACL, access), "v1", strict=False)
 
 
 def test_the_first_matching_path_counts_and_the_document_beats_it(tmp_path):
