@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rag.context import TokenCounter
 from rag.corpus import load_snapshot
-from rag.errors import ComponentError, Fault, InputError, nearest
+from rag.errors import ComponentError, Fault, InputError, RagWarning, nearest
 from rag.pipeline import answer, chunk_snapshot
 from rag.runner import Job, prepare
 from rag.store import Store
 from rag.systems import System
-from rag.types import Question, Snapshot, without_masked
+from rag.types import PUBLIC, Question, Snapshot, without_masked
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ def search(
                 "access is enforced and nobody asks", hint="--groups a,b says who, or default_principal in dataset.yaml"
             )
         )
+    _note_unknown_groups(principal, snapshot)
     question = Question("search", text, principal=tuple(principal) if principal is not None else None)
     wired = chosen.wired(job.experiment.tokenizer, store)
     chunks = chunk_snapshot(wired.chunker, snapshot)
@@ -96,8 +99,10 @@ def search(
     return hits
 
 
-def chunks_of(config: Path, doc_id: str, system: str | None = None, version: str | None = None) -> list[dict[str, Any]]:
-    """The chunks of one document, with the columns of `chunks.parquet`.
+def chunks_of(
+    config: Path, doc_id: str, system: str | None = None, version: str | None = None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The chunks of one document, with the columns of `chunks.parquet`; and the text that each shows, nothing masked.
 
     Raises:
         InputError: A fault of the experiment or the dataset, or there is no such document.
@@ -110,7 +115,8 @@ def chunks_of(config: Path, doc_id: str, system: str | None = None, version: str
             Fault(f"no document {doc_id!r} at version {snapshot.corpus_version!r}", hint=nearest(doc_id, known))
         )
     cut = chunk_snapshot(chosen.chunker, Snapshot.of(snapshot.corpus_version, [document]))
-    return [
+    shown = [without_masked(chunk.text, chunk.start, document.masked) for chunk in cut]
+    rows = [
         {
             "chunking_id": chosen.chunking_id(),
             "corpus_version": snapshot.corpus_version,
@@ -129,6 +135,15 @@ def chunks_of(config: Path, doc_id: str, system: str | None = None, version: str
         }
         for row, chunk in enumerate(cut)
     ]
+    return rows, shown
+
+
+def _note_unknown_groups(principal: Sequence[str] | None, snapshot: Snapshot) -> None:
+    """A mistyped group reads what is public and nothing else; say so."""
+    known = {PUBLIC}.union(*(document.permissions or () for document in snapshot.documents))
+    for group in principal or ():
+        if group not in known and len(known) > 1:
+            warnings.warn(f"no document is for the group {group!r}; {nearest(group, known)}", RagWarning, stacklevel=2)
 
 
 def _opened(config: Path, system: str | None, version: str | None) -> tuple[Job, System, Snapshot]:

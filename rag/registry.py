@@ -117,15 +117,26 @@ def load_all() -> dict[tuple[str, str], type]:
     return dict(sorted(_registered.items()))
 
 
-def load_plugins(modules: list[str] | tuple[str, ...]) -> None:
+def load_plugins(modules: list[str] | tuple[str, ...], folder: Path | None = None) -> None:
     """Import the modules that an experiment lists under `plugins:`.
+
+    Args:
+        modules: Their names.
+        folder: Where a module may stand that is not installed: the experiment's own folder.
 
     Raises:
         InputError: A module cannot be imported, or it registers a name that is taken.
     """
-    for module in modules:
-        with _importing(f"plug-in module {module!r}"):
-            importlib.import_module(module)
+    place = str(folder.resolve()) if folder is not None else None
+    if place is not None:
+        sys.path.append(place)
+    try:
+        for module in modules:
+            with _importing(f"plug-in module {module!r}"):
+                importlib.import_module(module)
+    finally:
+        if place is not None:
+            sys.path.remove(place)
 
 
 def load_entry_points() -> None:

@@ -72,12 +72,13 @@ class Node:
                 yield from child.walk()
 
 
-def read(path: Path, shown: str | None = None) -> Node:
+def read(path: Path, shown: str | None = None, faults: Faults | None = None) -> Node:
     """Parse a YAML file whose top level is a mapping.
 
     Args:
         path: The file; UTF-8, one BOM allowed.
         shown: How the file is named in messages; its path by default.
+        faults: Where keys that occur twice are recorded, for a caller who reads on to report more.
 
     Raises:
         InputError: The file is missing, empty, not UTF-8, not YAML, not a mapping, or a key occurs twice.
@@ -88,13 +89,15 @@ def read(path: Path, shown: str | None = None) -> Node:
     except FileNotFoundError:
         raise InputError(Fault("no such file", file=name)) from None
     except IsADirectoryError:
-        raise InputError(Fault("is a folder", file=name, must_be="a YAML file")) from None
+        inside = [file for file in ("experiment.yaml", "dataset.yaml") if (path / file).is_file()]
+        hint = f"did you mean {path / inside[0]}?" if inside else ""
+        raise InputError(Fault("is a folder", file=name, must_be="a YAML file", hint=hint)) from None
     except UnicodeDecodeError as error:
         raise InputError(Fault("not UTF-8", file=name, hint=f"byte {error.start} cannot be decoded")) from None
-    return parse(text, name)
+    return parse(text, name, faults=faults)
 
 
-def parse(text: str, name: str, first_line: int = 1) -> Node:
+def parse(text: str, name: str, first_line: int = 1, faults: Faults | None = None) -> Node:
     """Parse YAML text whose top level is a mapping; `first_line` is the line of `text`'s first line in its file.
 
     Raises:
@@ -112,11 +115,15 @@ def parse(text: str, name: str, first_line: int = 1) -> Node:
         raise InputError(Fault(f"not YAML: {problem}", file=name, line=line)) from None
     if root is None:
         raise InputError(Fault("the file is empty", file=name, must_be="a YAML mapping"))
-    faults = Faults()
-    node = _convert(root, _Reading(name, first_line, faults), ())
+    found = Faults()
+    node = _convert(root, _Reading(name, first_line, found), ())
     if not isinstance(node.value, dict):
-        faults.add("not a mapping", file=name, line=node.line, must_be="keys and values")
-    faults.raise_if_any()
+        found.add("not a mapping", file=name, line=node.line, must_be="keys and values")
+        found.raise_if_any()
+    if faults is None:
+        found.raise_if_any()
+    else:
+        faults.extend(found)
     return node
 
 

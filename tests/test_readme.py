@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from rag.cli import app
-from rag.config import load_experiment
 
 REPO = Path(__file__).resolve().parents[1]
 README = (REPO / "README.md").read_text(encoding="utf-8")
@@ -33,12 +32,16 @@ def test_the_experiment_of_readme_is_the_ladder() -> None:
 
 
 def test_the_ladder_on_real_documents_is_the_same_ladder() -> None:
-    ours, real = (load_experiment(REPO / name) for name in ("experiments/ladder.yaml", "benchmarks/site_policy.yaml"))
-    assert [system.plain() for system in ours.systems] == [system.plain() for system in real.systems]
-    assert ours.metrics == real.metrics
+    ours, real = (
+        yaml.safe_load((REPO / name).read_text(encoding="utf-8"))
+        for name in ("experiments/ladder.yaml", "benchmarks/site_policy.yaml")
+    )
+    assert [ours[key] for key in ("systems", "defaults", "metrics")] == [
+        real[key] for key in ("systems", "defaults", "metrics")
+    ]
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/metrics.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/files.md", "docs/metrics.md"])
 def test_links_lead_somewhere(name: str) -> None:
     page = REPO / name
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))

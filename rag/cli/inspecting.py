@@ -37,6 +37,7 @@ def search(
     ] = None,
     results: Results = Path("results"),
     store: StorePath = None,
+    text_too: Annotated[bool, typer.Option("--text", help="Show each hit's text below it.")] = False,
     json: AsJson = False,
 ) -> None:
     """Ask one system one question."""
@@ -53,6 +54,9 @@ def search(
         facts = [hit.doc_id, hit.doc_version, f"updated {hit.updated}" if hit.updated else ""]
         heading = " > ".join(hit.heading_path) or hit.title or hit.doc_id
         show.out(f"[{hit.score:.2f}] {heading} ({', '.join(fact for fact in facts if fact)})")
+        if text_too:
+            show.out("\n".join(f"       {line}" for line in hit.text.splitlines()))
+            show.out()
 
 
 def chunks(
@@ -65,7 +69,7 @@ def chunks(
     """Show how a document is cut."""
     from rag.inspection import chunks_of
 
-    cut = chunks_of(config, doc, system, version)
+    cut, shown = chunks_of(config, doc, system, version)
     if json:
         show.as_json({"chunks": cut})
         return
@@ -74,7 +78,7 @@ def chunks(
         show.out(f"── {position} of {len(cut)} · {chunk['chunk_id']} · {chunk['tokens']} tokens · {path}")
         if chunk["context_text"]:
             show.out("\n".join(f"│ {line}" for line in chunk["context_text"].split("\n")))
-        show.out(chunk["text"])
+        show.out(shown[position - 1])
         show.out()
     if not cut:
         show.out("No chunk: the document has no body.")

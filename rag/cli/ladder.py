@@ -57,7 +57,15 @@ def caption(run: Run, rungs: list[Rung], which: str) -> str:
         parts.append("whole documents")
     parts.append(f"tokens: {config['tokenizer']}")
     parts.append("95% bootstrap intervals; gain: paired, over the rung that a system extends")
+    if any(_no_spread(rung) for rung in rungs):
+        parts.append("no interval where there is no spread")
     return " · ".join(parts)
+
+
+def _no_spread(rung: Rung) -> bool:
+    first = rung.figures[0] if rung.figures else None
+    missing = first is not None and first.value is not None and first.ci_low is None
+    return missing or (rung.gain is not None and rung.gain.value is not None and rung.gain.ci_low is None)
 
 
 def _print_rungs(rungs: list[Rung]) -> None:
@@ -65,16 +73,16 @@ def _print_rungs(rungs: list[Rung]) -> None:
         return
     gained = next((rung.gain.metric for rung in rungs if rung.gain is not None), None)
     headers = ["system"]
-    for position, figure in enumerate(rungs[0].figures):
+    for figure in rungs[0].figures:
         headers.append(figure.metric)
-        if position == 0 and gained is not None:
+        if figure.metric == gained:
             headers.append(f"gain in {gained}")
     rows = []
     for rung in rungs:
         row = [rung.system]
         for position, figure in enumerate(rung.figures):
             row.append(_figure(figure, with_interval=position == 0))
-            if position == 0 and gained is not None:
+            if figure.metric == gained:
                 row.append(_gain(rung.gain))
         rows.append(row)
     show.table(headers, rows)

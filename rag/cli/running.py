@@ -47,6 +47,7 @@ def run(
     from rag.runner import prepare
     from rag.runner import run as run_job
 
+    _check_figure(figure)
     job = prepare(config)
     with open_store(store, results) as opened:
         if plan:
@@ -56,7 +57,8 @@ def run(
             opened.progress = bar
             result = run_job(job, results=results, store=opened, progress=bar, latency=latency)
         kept = f"; {len(result.kept)} kept from the store" if result.kept else ""
-        show.say(f"{len(result.computed)} units computed{kept}; {_embedded(opened)}")
+        units = "1 unit" if len(result.computed) == 1 else f"{len(result.computed)} units"
+        show.say(f"{units} computed{kept}; {_embedded(opened)}")
     for note in result.notes:
         show.say(f"note: {note}")
     from rag.records import Run
@@ -73,12 +75,31 @@ def score(
         list[str] | None, typer.Option("--metric", help="Score this instead of the run's metrics; may repeat.")
     ] = None,
     figure: Figure = None,
+    plugins: Annotated[list[str] | None, typer.Option("--plugin", help="A module with metrics; may repeat.")] = None,
     json: AsJson = False,
 ) -> None:
     """Measure a recorded run again."""
+    from rag.errors import InputError
     from rag.records import find_run
+    from rag.registry import load_plugins
 
-    _score(find_run(run), which, metrics, json, figure)
+    _check_figure(figure)
+    found = find_run(run)
+    for module in found.manifest["config"]["plugins"]:
+        try:
+            load_plugins([module], folder=Path())
+        except InputError as error:  # scoring needs it only where it brings a metric
+            show.say(f"note: {error}")
+    load_plugins(plugins or [], folder=Path())
+    _score(found, which, metrics, json, figure)
+
+
+def _check_figure(figure: Path | None) -> None:
+    """Refuse a picture that cannot be drawn before anything is run."""
+    if figure is not None:
+        from rag.report import check_format
+
+        check_format(figure)
 
 
 def open_store(path: Path | None, results: Path) -> Store:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-PLAIN_WIDTH = 400  # a table that is piped is never folded
+PLAIN_WIDTH = 400  # a table is never folded: half a number in two lines is worse than a long line
 
 
 def say(message: str) -> None:
@@ -34,9 +34,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric_from
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
+    console = Console(highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for position, header in enumerate(headers):
         grid.add_column(header, justify="right" if position >= numeric_from else "left", overflow="fold")

@@ -104,8 +104,8 @@ def read_experiment(path: Path, faults: Faults) -> Reading:
     Raises:
         InputError: The file cannot be read as YAML at all.
     """
-    root = read(path)
     found = Faults()
+    root = read(path, faults=found)
     experiment = _experiment(root, path, found)
     written = root.value.get("dataset")
     dataset = path.parent / written.value if written is not None and isinstance(written.value, str) else None
@@ -168,7 +168,7 @@ def _experiment(root: Node, path: Path, faults: Faults) -> Experiment | None:
 def _load_plugins(node: Node, faults: Faults) -> None:
     for position, item in enumerate(node.value):
         try:
-            registry.load_plugins([str(item.value)])
+            registry.load_plugins([str(item.value)], folder=Path(node.file).parent)
         except InputError as error:
             for fault in error.faults:
                 faults.add(

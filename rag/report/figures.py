@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.compare import Rung, ladder
-from rag.errors import Fault, InputError
 from rag.records import Run
+from rag.report import check_format
 from rag.scoring import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, LINE, FILL, GAIN = "#1f2933", "#9aa5b1", "#2f6f8f", "#b3541e"
-FORMATS = (".png", ".svg", ".pdf")
 
 
 def draw_ladder(run: Run, scores: Scores, path: Path, which: str = "test", metric: str | None = None) -> None:
@@ -28,8 +27,7 @@ def draw_ladder(run: Run, scores: Scores, path: Path, which: str = "test", metri
     Raises:
         InputError: The format is unknown, or the slice or metric is not in the scores.
     """
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(Fault("unknown picture format", file=str(path), must_be=", ".join(FORMATS)))
+    check_format(path)
     from matplotlib.figure import Figure
 
     rungs = ladder(run, scores, which, metric)
@@ -48,7 +46,7 @@ def draw_ladder(run: Run, scores: Scores, path: Path, which: str = "test", metri
         color=INK,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
+    figure.savefig(path, dpi=160, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _rungs(axes: Axes, rungs: list[Rung], positions: list[int], metric: str) -> None:
@@ -84,7 +82,7 @@ def _gains(axes: Axes, rungs: list[Rung], positions: list[int], metric: str) -> 
         _interval(axes, gain.ci_low, gain.ci_high, position, GAIN)
         axes.plot(gain.value, position, "D", color=GAIN, markersize=6)
         axes.annotate(
-            f"{gain.value:+.3f}",
+            f"{gain.value:+.3f}".replace("-", "−"),
             (gain.value, position),
             xytext=(0, 8),
             textcoords="offset points",

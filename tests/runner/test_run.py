@@ -473,9 +473,13 @@ def slow_experiment(folder: Path) -> None:
     small_experiment(folder, SLOW, documents={**LONG, **DOCUMENTS})
 
 
+# A shell's background job starts with Ctrl-C ignored; a person's does not.
+STARTED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from rag.cli import main; main()"
+
+
 def start(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from rag.cli import main; main()", "run", "small.yaml"],
+        [sys.executable, "-c", STARTED, "run", "small.yaml"],
         cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
