@@ -99,7 +99,8 @@ def embed(embedder: Embedder, texts: Sequence[str], kind: EmbedKind, memo: Memo)
     """
     distinct = list(dict.fromkeys(texts))
     keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in distinct]
-    order = sorted(range(len(distinct)), key=lambda position: (-len(distinct[position]), keys[position]))
+    lengths = _lengths(embedder, distinct)
+    order = sorted(range(len(distinct)), key=lambda position: (-lengths[position], keys[position]))
     batches = [order[start : start + BATCH_SIZE] for start in range(0, len(order), BATCH_SIZE)]
     vectors = memo.rows(
         canonical_json({"embed": identity(embedder), "kind": kind}),
@@ -109,6 +110,13 @@ def embed(embedder: Embedder, texts: Sequence[str], kind: EmbedKind, memo: Memo)
     )
     position_of = {text: position for position, text in enumerate(distinct)}
     return vectors[[position_of[text] for text in texts]] if texts else vectors
+
+
+def _lengths(embedder: Embedder, texts: Sequence[str]) -> list[int]:
+    """What makes a batch: tokens, so that texts of one batch need little padding; characters where nobody counts."""
+    if isinstance(embedder, WindowedEmbedder) and texts:
+        return [len(spans) for spans in embedder.token_spans(texts)]
+    return [len(text) for text in texts]
 
 
 def embed_queries(embedder: Embedder, texts: Sequence[str], memo: Memo, *, overlap: int = 32) -> FloatArray:

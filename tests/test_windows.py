@@ -83,13 +83,14 @@ def test_truncation_counts_what_it_cuts() -> None:
 
 def test_batches_are_planned_over_distinct_texts_longest_first() -> None:
     embedder = EightWords()
-    texts = [f"{'x' * (number % 40)} {number}" for number in range(70)] * 2
+    texts = [f"{words(1, number % 7)} {'x' * (number % 40)}{number}" for number in range(70)] * 2
     vectors = windows.embed(embedder, texts, "passage", KeepNothing())
     assert vectors.shape == (140, 2)
     assert np.array_equal(vectors[:70], vectors[70:])
     assert [len(batch) for batch in embedder.seen] == [32, 32, 6]
     flat = [text for batch in embedder.seen for text in batch]
-    assert [len(text) for text in flat] == sorted((len(text) for text in flat), reverse=True)
+    assert [len(text.split()) for text in flat] == sorted((len(text.split()) for text in flat), reverse=True)  # tokens
+    assert [len(text) for text in flat] != sorted((len(text) for text in flat), reverse=True)
     again = EightWords()
     windows.embed(again, texts[::-1], "passage", KeepNothing())
     assert again.seen == embedder.seen
