@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.corpus import DatasetFile, IngestReport, fingerprint, load_snapshot
-from rag.errors import Faults, InputError
+from rag.errors import Fault, Faults, InputError
+from rag.gold.journeys import Trip, trips
 from rag.gold.questions import read_questions
 from rag.gold.resolve import Resolved, resolve
+from rag.gold.review import Decision, read_reviews, review_files
 from rag.gold.written import QuestionFile
 from rag.types import Expected, Snapshot
 
@@ -72,6 +74,7 @@ class Version:
                 "warnings": list(self.ingest.warnings),
                 "masked": self.ingest.masked,
                 "masked_chars": self.ingest.masked_chars,
+                **({"commit": self.ingest.commit} if self.ingest.commit else {}),
             },
             "questions": len(self.gold.questions),
             "questions_hash": self.questions.content_hash,
@@ -109,9 +112,10 @@ def load_versions(dataset: DatasetFile, labels: Sequence[str], faults: Faults) -
             result is whole only if there are none.
     """
     questions = load_questions(dataset, faults)
+    reviews = read_reviews(dataset.root, dataset.labels, faults)
     snapshots: dict[str, Snapshot] = {}
     reports: dict[str, IngestReport] = {}
-    for label in dict.fromkeys([*labels, *_sources(questions, labels)]):
+    for label in dict.fromkeys([*labels, *source_labels(questions, labels, reviews)]):
         try:
             snapshots[label], reports[label] = load_snapshot(dataset, label)
         except InputError as error:
@@ -123,13 +127,50 @@ def load_versions(dataset: DatasetFile, labels: Sequence[str], faults: Faults) -
             snapshots[label],
             reports[label],
             questions,
-            resolve(questions, snapshots[label], label, found, sources=snapshots),
+            resolve(questions, snapshots[label], label, found, sources=snapshots, reviews=reviews),
         )
         for label in labels
         if label in snapshots
     ]
     faults.extend(dict.fromkeys(found))
     return versions
+
+
+def carry(dataset: DatasetFile, source: str, target: str) -> list[Trip]:
+    """What becomes of every mark of one version at another.
+
+    Args:
+        dataset: Span unit.
+        source: A label, or `latest`.
+        target: Likewise; earlier or later.
+
+    Raises:
+        InputError: Every fault of the files, the questions and the quotes; a version that does not exist; a dataset
+            whose unit is the document.
+    """
+    faults = Faults()
+    ends = []
+    for label in (source, target):
+        try:
+            ends.append(dataset.resolve_label(label))
+        except InputError as error:
+            faults.extend(error.faults)
+    faults.raise_if_any()
+    if dataset.unit == "document":
+        raise InputError(Fault("nothing to carry: the gold names documents", file=str(dataset.file), path="unit",
+                               must_be="span"))  # fmt: skip
+    questions = load_questions(dataset, faults)
+    reviews = read_reviews(dataset.root, dataset.labels, faults)
+    snapshots = {}
+    for label in dict.fromkeys([*ends, *source_labels(questions, ends, reviews)]):
+        try:
+            snapshots[label], _ = load_snapshot(dataset, label)
+        except InputError as error:
+            faults.extend(error.faults)
+    faults.raise_if_any()
+    found = trips(questions, snapshots, ends[0], ends[1], faults, reviews)
+    faults.raise_if_any()
+    return found
 
 
 def load_questions(dataset: DatasetFile, faults: Faults) -> QuestionFile:
@@ -145,23 +186,35 @@ def load_questions(dataset: DatasetFile, faults: Faults) -> QuestionFile:
     )
 
 
-def dataset_key(dataset: DatasetFile, label: str) -> str:
-    """sha256 over the bytes that a version's records depend on, without parsing any.
+def dataset_keys(dataset: DatasetFile, labels: Sequence[str]) -> dict[str, str]:
+    """For each label, sha256 over what that version's records depend on, without parsing any of it.
 
-    They are the files of every version (its gold may come from any), the questions and `dataset.yaml`.
+    It is the files of every version (its gold may come from any), the questions, the reviews and `dataset.yaml`.
+
+    Raises:
+        InputError: Versions that are not there, all of them.
     """
-    parts = [label, *(fingerprint(dataset, name) for name in dataset.labels)]
+    faults, prints = Faults(), list[str]()
+    for name in dataset.labels:
+        try:
+            prints.append(fingerprint(dataset, name))
+        except InputError as error:
+            faults.extend(error.faults)
+    faults.raise_if_any()
     questions = dataset.questions.read_bytes() if dataset.questions.is_file() else b""
-    parts.append(hashlib.sha256(questions).hexdigest())
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    prints.append(hashlib.sha256(questions).hexdigest())
+    prints.extend(hashlib.sha256(path.read_bytes()).hexdigest() for path in review_files(dataset.root))
+    return {label: hashlib.sha256("\n".join([label, *prints]).encode()).hexdigest() for label in labels}
 
 
-def _sources(questions: QuestionFile, labels: Sequence[str]) -> list[str]:
-    """Versions whose text is needed to carry evidence that was written as offsets."""
-    needed = []
+def source_labels(questions: QuestionFile, labels: Sequence[str], reviews: Sequence[Decision]) -> list[str]:
+    """Versions whose text is needed to carry evidence from."""
+    if questions.unit == "document":
+        return []
+    needed = {decision.target for decision in reviews} if reviews else set()
     for question in questions.questions:
         for label in labels:
             gold = question.gold_at(label, questions.labels)
-            if gold.evidence_label != label and any(item.start is not None for item in gold.evidence):
-                needed.append(gold.evidence_label)
-    return needed
+            if gold.evidence:
+                needed.add(gold.evidence_label)
+    return [label for label in questions.labels if label in needed]

@@ -13,6 +13,7 @@ from rag.corpus import load_snapshot
 from rag.errors import ComponentError, Fault, InputError, RagWarning, nearest
 from rag.pipeline import answer, chunk_snapshot
 from rag.runner import Job, prepare
+from rag.runner.staleness import superseded
 from rag.store import Store
 from rag.systems import System
 from rag.types import PUBLIC, Question, Snapshot, without_masked
@@ -107,7 +108,7 @@ def chunks_of(
     Raises:
         InputError: A fault of the experiment or the dataset, or there is no such document.
     """
-    _, chosen, snapshot = _opened(config, system, version)
+    job, chosen, snapshot = _opened(config, system, version)
     document = next((item for item in snapshot.documents if item.doc_id == doc_id), None)
     if document is None:
         known = [item.doc_id for item in snapshot.documents]
@@ -115,6 +116,9 @@ def chunks_of(
             Fault(f"no document {doc_id!r} at version {snapshot.corpus_version!r}", hint=nearest(doc_id, known))
         )
     cut = chunk_snapshot(chosen.chunker, Snapshot.of(snapshot.corpus_version, [document]))
+    newest = job.dataset.labels[-1]
+    today = snapshot if snapshot.corpus_version == newest else load_snapshot(job.dataset, newest)[0]
+    old = superseded(cut, snapshot, today)
     shown = [without_masked(chunk.text, chunk.start, document.masked) for chunk in cut]
     rows = [
         {
@@ -132,6 +136,7 @@ def chunks_of(
             "context_text": chunk.context_text,
             "shown_start": chunk.shown.start,
             "shown_end": chunk.shown.end,
+            "superseded": old[row],
         }
         for row, chunk in enumerate(cut)
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -24,8 +24,8 @@ SCHEMA_VERSION = 1
 LATEST = "latest"
 PARTIAL = ".partial"
 _OWNER = "process"  # inside a hidden folder: the id of the process that writes it
-RECORDED = ("documents", "chunks", "questions", "gold", "queries", "candidates", "claims", "timings")
-SCORED = ("measurements", "summary")
+RECORDED = ("documents", "chunks", "questions", "gold", "stale_gold", "queries", "candidates", "claims", "timings")
+SCORED = ("measurements", "summary", "funnel")
 
 
 @lru_cache(maxsize=1)
@@ -47,6 +47,7 @@ def schemas() -> dict[str, pa.Schema]:
             ("chunking_id", key), ("corpus_version", key), ("chunk_row", whole), ("chunk_id", text), ("doc_id", key),
             ("start", whole), ("end", whole), ("tokens", whole), ("heading_path", words), ("anchor", text),
             ("text", text), ("context_text", text), ("shown_start", whole), ("shown_end", whole),
+            ("superseded", pa.bool_()),
         ],
         "questions": [
             ("corpus_version", key), ("question_id", key), ("question", text), ("answer", text), ("need", key),
@@ -57,6 +58,10 @@ def schemas() -> dict[str, pa.Schema]:
             ("question_id", key), ("corpus_version", key), ("evidence", whole), ("doc_id", key), ("start", whole),
             ("end", whole), ("grade", whole), ("quote", text), ("need", key), ("status", key), ("gold_hash", text),
             ("expected", key),
+        ],
+        "stale_gold": [
+            ("question_id", key), ("corpus_version", key), ("index_version", key), ("evidence", whole),
+            ("doc_id", key), ("start", whole), ("end", whole), ("grade", whole), ("status", key),
         ],
         "queries": [
             ("system", key), ("corpus_version", key), ("question_id", key), ("status", key), ("error", text),
@@ -83,6 +88,12 @@ def schemas() -> dict[str, pa.Schema]:
         "summary": [
             ("system", key), ("corpus_version", key), ("slice", key), ("metric", key), ("value", number),
             ("ci_low", number), ("ci_high", number), ("n", whole), ("n_undefined", whole), ("n_error", whole),
+        ],
+        "funnel": [
+            ("system", key), ("corpus_version", key), ("question_id", key), ("evidence", whole),
+            ("in_corpus", pa.bool_()), ("intact", pa.bool_()), ("in_leg", pa.bool_()), ("fused", pa.bool_()),
+            ("candidates", pa.bool_()), ("top_k", pa.bool_()), ("context", pa.bool_()), ("cited", pa.bool_()),
+            ("lost_at", key),
         ],
     }  # fmt: skip
     return {name: pa.schema(fields) for name, fields in columns.items()}
@@ -177,40 +188,56 @@ class Run:
         """Labels of the corpus versions, oldest first."""
         return [str(version["label"]) for version in self.manifest["corpus"]["versions"]]
 
+    def index_version(self, system: str, version: str) -> str:
+        """The version whose documents a system searched when it was asked a version's questions."""
+        return str(self.manifest["systems"][system].get("index_version") or version)
+
     @property
     def is_scored(self) -> bool:
         """Whether `summary.parquet` stands beside the records."""
         return (self.path / "summary.parquet").is_file()
 
-    def table(self, name: str) -> pa.Table:
-        """One table of the run.
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """One table of the run, or some columns of it, in the order asked for; each column is read once.
 
         Raises:
             InputError: The file is missing, cannot be read, or its columns are not those of this schema version.
         """
-        if name not in self._tables:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
+        wanted = list(schemas()[name].names if columns is None else columns)
+        held = self._tables.get(name)
+        missing = [column for column in wanted if held is None or column not in held.schema.names]
+        if missing or held is None:
+            read = self._read(name, missing)
+            if held is not None:
+                for column in held.schema.names:
+                    read = read.append_column(held.schema.field(column), held[column])
+            held = self._tables[name] = read
+        return held.select(wanted)
 
-            file = self.path / f"{name}.parquet"
-            try:
-                read = pq.read_table(file, memory_map=True)
-            except FileNotFoundError:
-                hint = "`rag score` writes it" if name in SCORED else "the run is incomplete; run it again"
-                raise InputError(Fault("no such file", file=str(file), hint=hint)) from None
-            except (pa.ArrowInvalid, OSError) as error:
-                raise InputError(Fault(f"cannot be read: {error}", file=str(file))) from None
-            if read.schema.names != schemas()[name].names:
-                raise InputError(
-                    Fault(
-                        "columns differ from schema version 1",
-                        file=str(file),
-                        must_be=", ".join(schemas()[name].names),
-                        got=", ".join(read.schema.names),
-                    )
+    def _read(self, name: str, columns: list[str]) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        file, schema = self.path / f"{name}.parquet", schemas()[name]
+        try:
+            with pq.ParquetFile(file, memory_map=True) as stored:
+                found = list(stored.schema_arrow.names)
+                read = stored.read(columns) if found == schema.names else None
+        except FileNotFoundError:
+            hint = "`rag score` writes it" if name in SCORED else "the run is incomplete; run it again"
+            raise InputError(Fault("no such file", file=str(file), hint=hint)) from None
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(Fault(f"cannot be read: {error}", file=str(file))) from None
+        if read is None:
+            raise InputError(
+                Fault(
+                    "columns differ from schema version 1",
+                    file=str(file),
+                    must_be=", ".join(schema.names),
+                    got=", ".join(found),
                 )
-            self._tables[name] = read.cast(schemas()[name])
-        return self._tables[name]
+            )
+        return read.cast(pa.schema([schema.field(column) for column in read.schema.names]))
 
 
 def reserve(experiment_folder: Path, started: datetime, config_hash: str) -> str:

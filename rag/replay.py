@@ -1,14 +1,20 @@
 """One question of a recorded run, stage by stage: what was retrieved, what covers the evidence, where it was lost.
 
-Reads records alone; nothing is retrieved again, and no metric is computed.
+Reads records alone; nothing is retrieved again, and no metric is computed. Where an item was lost is the funnel's word;
+here it gets its ranks and its sentence.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rag.cells.stages import top_k
 from rag.errors import Fault, InputError, nearest
+from rag.funnel import CHAIN, traces
 from rag.records import Run
 from rag.types import Span, without_masked
 
@@ -26,6 +32,7 @@ class ReplayedEvidence:
         found: Stage -> first rank at which the union of the hits covers it, None where it never does.
         in_context: Whether the context covers it.
         fate: In words: where it was lost, or that it was shown.
+        lost_at: As in `funnel.parquet`; None where it is not lost, or could not be carried to this version.
     """
 
     number: int
@@ -37,6 +44,7 @@ class ReplayedEvidence:
     found: dict[str, int | None]
     in_context: bool
     fate: str
+    lost_at: str | None
 
 
 @dataclass(frozen=True)
@@ -101,8 +109,10 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
         ids = [row["question_id"] for row in asked]
         raise InputError(Fault(f"no question {question_id!r} in this run", hint=nearest(question_id, ids)))
     chunking = run.manifest["systems"][system]["chunking_id"]
-    chunks = {row["chunk_row"]: row for row in _rows(run.table("chunks"), chunking_id=chunking, corpus_version=version)}
-    masked = {row["doc_id"]: row["masked"] for row in _rows(run.table("documents"), corpus_version=version)}
+    searched = run.index_version(system, version)
+    cut = _rows(run.table("chunks"), chunking_id=chunking, corpus_version=searched)
+    chunks = {row["chunk_row"]: row for row in cut}
+    masked = {row["doc_id"]: row["masked"] for row in _rows(run.table("documents"), corpus_version=searched)}
     gold = [
         row
         for row in _rows(run.table("gold"), question_id=question_id, corpus_version=version)
@@ -148,10 +158,19 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
         span = Span(chunk["start" if own else "shown_start"], chunk["end" if own else "shown_end"])
         pieces.append(hit(piece, chunk, span))
         shown.append((chunk["doc_id"], span))
-    evidence = tuple(
-        _evidence(number, item, chunks, {stage: spans[stage] for stage in order}, shown, coverage, len(pieces))
-        for number, item in enumerate(gold, start=1)
+    lost = _lost(run, question_id, system, version)
+    where = _Where(
+        [chunk for chunk in chunks.values() if any(chunk["doc_id"] == item["doc_id"] for item in gold)],
+        {stage: spans[stage] for stage in order},
+        shown,
+        coverage,
+        len(pieces),
+        answered.get("context") is not None,
+        top_k(run, system),
+        set(masked),
+        run.manifest["corpus"]["unit"] == "document",
     )
+    evidence = tuple(_evidence(number, item, where, lost) for number, item in enumerate(gold, start=1))
     return Replay(
         question_id,
         question["question"],
@@ -173,58 +192,89 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
     )
 
 
-def _evidence(
-    number: int,
-    item: dict[str, Any],
-    chunks: dict[int, dict[str, Any]],
-    spans: dict[str, list[tuple[str, Span]]],
-    shown: list[tuple[str, Span]],
-    coverage: float,
-    pieces: int,
-) -> ReplayedEvidence:
-    best = max(
+@dataclass(frozen=True)
+class _Where:
+    """What evidence is looked for in: chunks of its documents, stages, the context, the version's documents.
+
+    `k` hits make a context; `recorded`: one was; `whole`: documents are the unit.
+    """
+
+    chunks: list[dict[str, Any]]
+    spans: dict[str, list[tuple[str, Span]]]
+    shown: list[tuple[str, Span]]
+    coverage: float
+    pieces: int
+    recorded: bool
+    k: int
+    documents: set[str]
+    whole: bool
+
+
+_Place = tuple[str, int | None, int | None]  # document, start, end
+
+
+def _lost(run: Run, question_id: str, system: str, version: str) -> Mapping[_Place, str | None]:
+    """Where the funnel says that each item of the question was lost; None: it is not."""
+    (traced,) = traces(run, [system], [version])
+    cell, doc_ids = traced.source.cell, traced.source.version.doc_ids
+    items, spans = cell.items, cell.unit == "span"
+    return {
         (
-            _share(item, chunk["doc_id"], [Span(chunk["shown_start"], chunk["shown_end"])])
-            for chunk in chunks.values()
-            if chunk["doc_id"] == item["doc_id"]
-        ),
-        default=0.0,
-    )
-    found = {stage: _first_rank(item, listed, coverage) for stage, listed in spans.items()}
-    in_context = _covered(item, shown, coverage)
+            doc_ids[int(items.doc[row])],
+            int(items.start[row]) if spans else None,
+            int(items.end[row]) if spans else None,
+        ): None if traced.lost_at[row] < 0 else CHAIN[int(traced.lost_at[row])]
+        for row in np.flatnonzero(items.question == list(cell.questions.ids).index(question_id)).tolist()
+    }
+
+
+def _evidence(number: int, item: dict[str, Any], where: _Where, lost: Mapping[_Place, str | None]) -> ReplayedEvidence:
+    shares = (_share(item, chunk["doc_id"], [Span(chunk["shown_start"], chunk["shown_end"])]) for chunk in where.chunks)
+    best = max(shares, default=0.0)
+    found = {stage: _first_rank(item, listed, where.coverage) for stage, listed in where.spans.items()}
+    in_context = _first_rank(item, where.shown, where.coverage) is not None
     span = None if item["start"] is None else Span(item["start"], item["end"])
-    fate = _fate(item, best, found, in_context, coverage, pieces)
+    place = (item["doc_id"], None, None) if where.whole else (item["doc_id"], item["start"], item["end"])
+    stage = lost.get(place)
+    if place in lost:
+        fate = _fate(stage, item["doc_id"], best, found, where)
+    else:
+        fate = f"not carried to this version: {item['status']}"
     return ReplayedEvidence(
-        number, item["doc_id"], span, item["quote"] or "", item["grade"], best, found, in_context, fate
+        number, item["doc_id"], span, item["quote"] or "", item["grade"], best, found, in_context, fate, stage
     )
 
 
-def _fate(
-    item: dict[str, Any],
-    best: float,
-    found: dict[str, int | None],
-    in_context: bool,
-    coverage: float,
-    pieces: int,
-) -> str:
+def _fate(stage: str | None, doc_id: str, best: float, found: Mapping[str, int | None], where: _Where) -> str:
     """Where the evidence was lost, in words."""
-    if item["status"] not in ("unchanged", "moved", "edited"):
-        return f"not carried to this version: {item['status']}"
-    if in_context:
-        return "shown in the context"
-    legs = {stage: rank for stage, rank in found.items() if stage.startswith("retrieve:")}
-    broken = f"; the chunker cut it: no chunk holds more than {best:.0%} of it" if best < coverage else ""
-    if not found:
-        return f"nothing was retrieved{broken}"
-    if found.get("retrieve") is None:
-        hits = [f"{stage} rank {rank}" for stage, rank in legs.items() if rank is not None]
-        if hits:
-            return f"lost by the fusion: {', '.join(hits)}, but not in the fused list{broken}"
-        return f"lost by the retriever: not among its candidates{broken}"
-    if found.get("rerank", 0) is None:
-        return f"lost by the cut before the reranker: retrieve rank {found['retrieve']}{broken}"
-    reranked = f", rerank rank {found['rerank']}" if "rerank" in found else ""
-    return f"lost in the order: retrieve rank {found['retrieve']}{reranked}; the context has {pieces} pieces{broken}"
+    ranks = {name: rank for name, rank in found.items() if rank is not None}
+    legs = ", ".join(f"{name} rank {rank}" for name, rank in ranks.items() if name.startswith("retrieve:"))
+    taken = f"the context takes {where.k}"
+    if stage is None:
+        return "shown in the context" if where.recorded else f"among the first {where.k}; no context was recorded"
+    if stage == "error":
+        return "lost by an error: the question failed"
+    if stage == "corpus":
+        known = doc_id in where.documents
+        return f"lost by the corpus: {'who asks may not read it' if known else 'the document is not in this version'}"
+    if stage == "chunker":
+        later = ", ".join(f"{name} rank {rank}" for name, rank in ranks.items())
+        union = f"; pieces of it together: {later}" if later else "; never found in pieces either"
+        return f"lost by the chunker: no chunk holds it whole, the best hit would show {best:.0%} of it{union}"
+    if stage == "retriever":
+        if "retrieve" in ranks:
+            return f"lost by the retriever: retrieve rank {ranks['retrieve']}; {taken}"
+        return f"lost by the retriever: {'not among its candidates' if found else 'nothing was retrieved'}"
+    if stage == "fusion":
+        if "retrieve" in ranks:
+            return f"lost by the fusion: {legs}, but retrieve rank {ranks['retrieve']}; {taken}"
+        return f"lost by the fusion: {legs}, but not in the fused list"
+    if stage == "candidates":
+        return f"lost by the cut before the reranker: retrieve rank {ranks.get('retrieve', '–')}"
+    if stage == "reranker":
+        before = f"retrieve rank {ranks.get('retrieve', '–')}"
+        return f"lost by the reranker: {before}, but final rank {ranks.get('final', '–')}; {taken}"
+    return f"lost by the {stage}: final rank {ranks.get('final', '–')}, but not in its {where.pieces} pieces"
 
 
 def _first_rank(item: dict[str, Any], listed: list[tuple[str, Span]], coverage: float) -> int | None:
@@ -235,10 +285,6 @@ def _first_rank(item: dict[str, Any], listed: list[tuple[str, Span]], coverage: 
             if _share(item, doc_id, spans) >= coverage - 1e-9:
                 return rank
     return None
-
-
-def _covered(item: dict[str, Any], listed: list[tuple[str, Span]], coverage: float) -> bool:
-    return _first_rank(item, listed, coverage) is not None
 
 
 def _share(item: dict[str, Any], doc_id: str, spans: list[Span]) -> float:

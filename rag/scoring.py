@@ -1,7 +1,7 @@
 """Records -> measurements -> summary. Sees only what was recorded, and computes nothing that a metric should.
 
 Here it is decided which questions count (from the question set, never from the run), what a failed question is given,
-how slices are averaged and where an undefined value goes. Formulas live in `metrics/`, resampling in `stats.py`.
+how slices are averaged and where an undefined value goes. Formulas live in `metrics/`, resampling in `stats/`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from rag import stats
 from rag.cells import Source, slices, sources
 from rag.cells.columns import Coder
+from rag.funnel import funnel
 from rag.metrics import Metric, parse_all
 from rag.metrics.cell import BoolArray, Cell, Questions, RunValue
 from rag.records import Run, schemas, write_table
@@ -61,7 +62,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class _Measured:
+class Measured:
     """One question-level metric on one cell; arrays are (questions,). `reason` numbers `reasons`, 0 is none."""
 
     metric: Metric
@@ -102,12 +103,12 @@ def score(run: Run, metrics: Sequence[str] | None = None, resamples: int = stats
     """
     chosen = parse_all(run.manifest["config"]["metrics"] if metrics is None else metrics)
     seed = int(run.manifest["config"]["seed"])
-    parts: list[tuple[Cell, list[_Measured]]] = []
+    parts: list[tuple[Cell, list[Measured]]] = []
     lines: list[_Line] = []
     notes: dict[Note, None] = {}
     for source in sorted(sources(run), key=lambda source: run.systems.index(source.cell.system)):
         cell = source.cell
-        measured = {str(metric): _measure(cell, metric) for metric in chosen if metric.family.level == "question"}
+        measured = {str(metric): measure(cell, metric) for metric in chosen if metric.family.level == "question"}
         parts.append((cell, list(measured.values())))
         notes |= dict.fromkeys(_notes(source, list(measured.values())))
         for name, mask in slices(source.version).items():
@@ -123,10 +124,17 @@ def score(run: Run, metrics: Sequence[str] | None = None, resamples: int = stats
     return Scores(_measurements(parts, chosen), _summary(lines), tuple(notes), tuple(str(metric) for metric in chosen))
 
 
-def write(run: Run, scores: Scores) -> None:
-    """Write `measurements.parquet` and `summary.parquet` into the run's folder; equal scores give equal bytes."""
+def write(run: Run, scores: Scores, items: pa.Table | None = None) -> None:
+    """Write `measurements`, `summary` and `funnel.parquet` into the run's folder; equal records give equal bytes.
+
+    Args:
+        run: What was scored.
+        scores: What `score` returned.
+        items: What `rag.funnel.funnel` returned; worked out here where it is not given.
+    """
     write_table(run.path, "measurements", scores.measurements)
     write_table(run.path, "summary", scores.summary)
+    write_table(run.path, "funnel", funnel(run) if items is None else items)
 
 
 def _population(questions: Questions, metric: Metric) -> BoolArray:
@@ -142,7 +150,7 @@ def _population(questions: Questions, metric: Metric) -> BoolArray:
     return wanted & ~questions.excluded
 
 
-def _measure(cell: Cell, metric: Metric) -> _Measured:
+def measure(cell: Cell, metric: Metric) -> Measured:
     """Values of the population; failed questions take the worst value, or none where no value is the worst."""
     column = metric.family.measure(cell, metric)
     counted, failed = _population(cell.questions, metric), cell.questions.failed
@@ -170,10 +178,10 @@ def _measure(cell: Cell, metric: Metric) -> _Measured:
         defined |= lost
         values[lost] = worst
     values[~defined] = 0.0
-    return _Measured(metric, values, counted, defined, reason, reasons)
+    return Measured(metric, values, counted, defined, reason, reasons)
 
 
-def _line(cell: Cell, name: str, mask: BoolArray, measured: _Measured) -> _Line:
+def _line(cell: Cell, name: str, mask: BoolArray, measured: Measured) -> _Line:
     counted = measured.counted & mask
     defined = measured.defined & mask
     values = measured.values[defined]
@@ -213,7 +221,7 @@ def _add_intervals(lines: list[_Line], seed: int, resamples: int) -> None:
                 line.low, line.high = pair[0] * factor, pair[1] * factor
 
 
-def _notes(source: Source, measured: list[_Measured]) -> Iterator[Note]:
+def _notes(source: Source, measured: list[Measured]) -> Iterator[Note]:
     cell = source.cell
     ids = np.array(cell.questions.ids, object)
     if cell.questions.excluded.any():
@@ -230,7 +238,7 @@ def _notes(source: Source, measured: list[_Measured]) -> Iterator[Note]:
                 yield Note(cell.system, cell.corpus_version, str(item.metric), reason, found)
 
 
-def _measurements(parts: list[tuple[Cell, list[_Measured]]], chosen: Sequence[Metric]) -> pa.Table:
+def _measurements(parts: list[tuple[Cell, list[Measured]]], chosen: Sequence[Metric]) -> pa.Table:
     """A row for each system, version, question and metric, in that order."""
     import pyarrow as pa
 

@@ -24,7 +24,10 @@ STAGES = ("chunker", "retriever", "reranker", "gate", "generator", "router")
 class System:
     """One arm of an experiment: its components and settings.
 
-    `parent` is the system that it extends, the previous rung of a ladder; None for the first.
+    Attributes:
+        parent: The system that it extends, the previous rung of a ladder; None for the first.
+        index_version: The corpus version that it searches whatever is asked: an index that was not built again. None
+            searches the version of the questions.
     """
 
     name: str
@@ -38,6 +41,7 @@ class System:
     depth: int
     candidates: int
     context: ContextSettings
+    index_version: str | None = None
 
     def identity(self) -> dict[str, Any]:
         """Everything that decides this system's results; not its name."""
@@ -46,6 +50,8 @@ class System:
             "candidates": self.candidates,
             "context": dataclasses.asdict(self.context),
         }
+        if self.index_version is not None:
+            described["index_version"] = self.index_version
         for seam in STAGES:
             component = getattr(self, seam)
             described[seam] = registry.identity(component) if component is not None else None

@@ -20,7 +20,7 @@ from rag.types import Document, IntArray, Span
 
 # Scripts written without spaces: Han, Hiragana, Katakana, Hangul syllables stay words (Korean has spaces); Thai, Lao,
 # Khmer and Myanmar have no spaces either.
-_UNSPACED = (
+UNSPACED = (
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u3005\u3007"
     "\U00020000-\U0003134f\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u1000-\u102a"
     "\u1780-\u17b3"
@@ -47,15 +47,15 @@ def _marks() -> str:
 @lru_cache(maxsize=1)
 def _token_pattern() -> re.Pattern[str]:
     marks = _marks()
-    word = rf"[^\W{_UNSPACED}](?:[^\W{_UNSPACED}]|[{marks}])*"
-    return re.compile(rf"[{_UNSPACED}][{marks}]*|{word}|[^\w\s]")
+    word = rf"[^\W{UNSPACED}](?:[^\W{UNSPACED}]|[{marks}])*"
+    return re.compile(rf"[{UNSPACED}][{marks}]*|{word}|[^\w\s]")
 
 
 @lru_cache(maxsize=1)
 def _term_pattern() -> re.Pattern[str]:
     marks = _marks()
-    word = rf"[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{marks}])*"
-    return re.compile(rf"(?P<run>[{_UNSPACED}](?:[{_UNSPACED}]|[{marks}])*)|{word}")
+    word = rf"[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{marks}])*"
+    return re.compile(rf"(?P<run>[{UNSPACED}](?:[{UNSPACED}]|[{marks}])*)|{word}")
 
 
 def fold(text: str) -> str:

@@ -26,6 +26,9 @@ class Asked:
     tags: Sequence[str] = ()
     split: str = "test"
     excluded: str | None = None
+    text: str | None = None
+    question_hash: str | None = None
+    gold_hash: str | None = None
 
 
 @dataclass
@@ -78,10 +81,11 @@ def small_run(
         principal = None if question.principal is None else list(question.principal)
         rows["questions"].append(
             {
-                "corpus_version": label, "question_id": question.id, "question": question.id, "need": question.need,
+                "corpus_version": label, "question_id": question.id, "question": question.text or question.id, "need": question.need,
                 "answerable": question.expected == "answer", "route": "rag", "principal": principal,
                 "tags": list(question.tags), "split": question.split, "expected": question.expected,
-                "excluded": question.excluded,
+                "excluded": question.excluded, "question_hash": question.question_hash,
+                "gold_hash": question.gold_hash,
             }
         )  # fmt: skip
         for number, item in enumerate(question.gold):

@@ -59,14 +59,14 @@ def test_covered_by_the_union_of_two_hits(tmp_path: Path) -> None:
         (
             ("a", 5, 15),
             Given(final=[0, 3], context=[(0, "hit")]),
-            "lost by the retriever: not among its candidates; the chunker cut it: no chunk holds more than 50% of it",
+            "lost by the chunker: no chunk holds it whole, the best hit would show 50% of it; never found in pieces either",
         ),
         (
             ("b", 0, 10),
             Given(final=[0, 3], context=[(0, "hit")]),
-            "lost in the order: retrieve rank 2; the context has 1 pieces",
+            "lost by the context: final rank 2, but not in its 1 pieces",
         ),
-        (("b", 0, 10), Given(final=[], context=[]), "nothing was retrieved"),
+        (("b", 0, 10), Given(final=[], context=[]), "lost by the retriever: nothing was retrieved"),
     ],
 )
 def test_where_it_was_lost(tmp_path: Path, gold: tuple[object, ...], given: Given, fate: str) -> None:
@@ -109,7 +109,7 @@ def with_stages(tmp_path: Path, stages: dict[str, list[int]]) -> Replay:
         ),
         (
             {"retrieve": [0, 3], "rerank": [0, 3], "final": [0, 3]},
-            "lost in the order: retrieve rank 2, rerank rank 2; the context has 1 pieces",
+            "lost by the context: final rank 2, but not in its 1 pieces",
         ),
     ],
 )
@@ -124,7 +124,7 @@ def test_where_it_was_lost_between_stages(tmp_path: Path, stages: dict[str, list
 def test_a_question_that_failed(tmp_path: Path) -> None:
     found = one(tmp_path, [("b", 0, 10)], Given(status="error", context=None, context_tokens=None, action=None))
     assert (found.status, found.action, found.stages, found.context) == ("error", "", {}, ())
-    assert found.evidence[0].fate == "nothing was retrieved"
+    assert found.evidence[0].fate == "lost by an error: the question failed"
 
 
 def test_whole_documents_are_evidence_too(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from rag.cells.columns import coded, integers, is_word, of_version
 from rag.cells.version import Version
 from rag.errors import Fault, InputError
 from rag.gold.projection import project, projected_qrels
-from rag.metrics.cell import Items, Judged
+from rag.metrics.cell import BoolArray, Items, Judged
 from rag.records import Run
 from rag.types import IntArray
 
@@ -26,6 +26,7 @@ class Chunking:
         position: Where the chunk of a `chunk_row` stands; -1 where there is none.
         items: The version's evidence, with `intact` for this chunking.
         judged: What the ranked measures judge: projected qrels over entries, or documents in document unit.
+        superseded: (entries,) whether what is shown no longer stands in the newest version.
     """
 
     chunking_id: str
@@ -39,11 +40,13 @@ class Chunking:
     position: IntArray
     items: Items
     judged: Judged
+    superseded: BoolArray
 
     @property
     def single(self) -> bool:
         """Whether no document has two passages."""
-        return len(np.unique(self.doc[self.first])) == len(self.first)
+        doc = self.doc[self.first]  # ascending
+        return not (doc[1:] == doc[:-1]).any()
 
 
 def read_chunking(run: Run, version: Version, chunking_id: str) -> Chunking:
@@ -53,13 +56,13 @@ def read_chunking(run: Run, version: Version, chunking_id: str) -> Chunking:
         InputError: A chunk belongs to no document of the version, or a `chunk_row` is missing or repeated.
     """
     file = str(run.path / "chunks.parquet")
-    chunks = of_version(run.table("chunks").select(_COLUMNS), version.label)
+    chunks = of_version(run.table("chunks", _COLUMNS), version.searched)
     chunks = chunks.filter(is_word(chunks["chunking_id"], chunking_id))
     row, doc = integers(chunks["chunk_row"], -1), coded(chunks["doc_id"], version.doc_ids)
     strange = (doc < 0) | (doc >= version.documents)
     if strange.any():
         lost = chunks["doc_id"][int(np.flatnonzero(strange)[0])].as_py()
-        raise InputError(Fault(f"a chunk of {lost!r}, which is no document of version {version.label!r}", file=file))
+        raise InputError(Fault(f"a chunk of {lost!r}, which is no document of version {version.searched!r}", file=file))
     order = np.argsort(row, kind="stable")
     row, doc = row[order], doc[order]
     if len(row) and (row[0] < 0 or (row[1:] == row[:-1]).any()):
@@ -78,10 +81,15 @@ def read_chunking(run: Run, version: Version, chunking_id: str) -> Chunking:
         coverage = float(run.manifest["config"]["coverage"])
         qrels = projected_qrels(shown, items.question, items.grade, version.need_any[items.question], coverage)
         judged = Judged(qrels.questions, qrels.chunks, qrels.grades)
-    return Chunking(chunking_id, doc, start, end, shown_start, shown_end, entry, first, position, items, judged)
+    superseded = np.asarray(chunks["superseded"].to_numpy(zero_copy_only=False), np.bool_)[order][first]
+    return Chunking(
+        chunking_id, doc, start, end, shown_start, shown_end, entry, first, position, items, judged, superseded
+    )
 
 
-_COLUMNS = ["chunking_id", "corpus_version", "chunk_row", "doc_id", "start", "end", "shown_start", "shown_end"]
+_COLUMNS = [
+    "chunking_id", "corpus_version", "chunk_row", "doc_id", "superseded", "start", "end", "shown_start", "shown_end",
+]  # fmt: skip
 
 
 def _entries(doc: IntArray, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:

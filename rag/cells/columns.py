@@ -27,7 +27,7 @@ class Grouped:
         """Group the rows by (system, version), their order kept; only those where `column` is `value`, if given."""
         system, systems = encoded(table["system"])
         version, versions = encoded(table["corpus_version"])
-        key = system.astype(np.int64) * max(len(versions), 1) + version
+        key = numbered(system, version, len(systems), len(versions))
         rows: IntArray | None = None
         if column:
             wanted = is_word(table[column], value)
@@ -39,7 +39,7 @@ class Grouped:
             key, rows = key[order], order if rows is None else rows[order]
         if rows is not None:
             table = table.take(rows)
-        opens = np.flatnonzero(np.diff(key, prepend=key[:1] - 1))
+        opens = np.append(np.zeros(min(len(key), 1), np.int64), np.flatnonzero(key[1:] != key[:-1]) + 1)
         closes = np.append(opens[1:], len(key))
         bounds = {
             (systems[int(key[low]) // len(versions)], versions[int(key[low]) % len(versions)]): (int(low), int(high))
@@ -51,6 +51,19 @@ class Grouped:
         """The rows of one system on one version; possibly none."""
         low, high = self.bounds.get((system, version), (0, 0))
         return self.table.slice(low, high - low)
+
+
+def numbered(outer: IntArray, inner: IntArray, outers: int, inners: int) -> IntArray:
+    """One number for each (outer, inner), in their order; half as wide where that is enough, for speed.
+
+    Args:
+        outer: Below `outers`.
+        inner: Below `inners`; both at least -1.
+    """
+    width = np.int32 if (outers + 1) * (inners + 1) < 2**31 else np.int64
+    key = np.multiply(outer, max(inners, 1), dtype=width)
+    key += inner
+    return key
 
 
 def of_version(table: pa.Table, label: str) -> pa.Table:
@@ -75,9 +88,19 @@ def one_array(column: Any) -> Any:
 def encoded(column: Any) -> tuple[IntArray, list[str]]:
     """A dictionary-coded column as numbers (-1 for null), and the words they stand for."""
     array = one_array(column)
+    return _numbers(array), list(array.dictionary.to_pylist())
+
+
+def texts(column: Any) -> list[str]:
+    """A dictionary-coded column as strings, "" for null; many times as fast as `to_pylist`."""
+    numbers, words = encoded(column)
+    found: list[str] = np.array([*words, ""], object)[numbers].tolist()
+    return found
+
+
+def _numbers(array: Any) -> IntArray:
     indices = array.indices
-    numbers = (indices.fill_null(-1) if indices.null_count else indices).to_numpy(zero_copy_only=False)
-    return numbers, [str(word) for word in array.dictionary.to_pylist()]
+    return np.asarray((indices.fill_null(-1) if indices.null_count else indices).to_numpy(zero_copy_only=False))
 
 
 def is_word(column: Any, word: str) -> BoolArray:
@@ -87,10 +110,15 @@ def is_word(column: Any, word: str) -> BoolArray:
 
 
 def coded(column: Any, names: Sequence[str]) -> IntArray:
-    """A dictionary-coded column as positions in `names`; -1 where it holds another name or none."""
-    numbers, words = encoded(column)
-    place = {name: position for position, name in enumerate(names)}
-    return np.array([*(place.get(word, -1) for word in words), -1], np.int32)[numbers]
+    """A dictionary-coded column as positions in `names`, which are distinct; -1 where it holds another name or none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array, known = one_array(column), pa.array(names, pa.string())
+    if array.dictionary.equals(known):  # as the runner writes ids
+        return _numbers(array)
+    place = pc.index_in(array.dictionary, value_set=known)
+    return np.append(integers(place, -1), np.int32(-1))[_numbers(array)]
 
 
 def integers(column: Any, missing: int) -> IntArray:
@@ -116,6 +144,8 @@ def flattened(column: Any) -> tuple[IntArray, Any]:
 def distinct_lists(column: Any) -> tuple[list[tuple[str, ...] | None], IntArray]:
     """Distinct lists of a column, as sorted tuples (null is one of its own), and each row's number among them."""
     seen: dict[tuple[str, ...] | None, int] = {}
+    if column.null_count == len(column):
+        return [None] if len(column) else [], np.zeros(len(column), np.int64)
     rows = column.to_pylist()
     numbers = [seen.setdefault(None if row is None else tuple(sorted(row)), len(seen)) for row in rows]
     return list(seen), np.array(numbers, np.int64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.cells.chunking import Chunking, read_chunking
-from rag.cells.columns import Grouped, coded, encoded, flattened, integers, is_word, valid
+from rag.cells.columns import Grouped, coded, encoded, flattened, integers, is_word, numbered, valid
 from rag.cells.version import Version, read_version
 from rag.errors import Fault, InputError, MeasureError, RagWarning
 from rag.metrics.cell import Cell, Questions, Shown, Timings, rank_within
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FINAL = "final"
+_QUERIES = ["system", "corpus_version", "question_id", "status", "action", "context", "context_tokens"]
 _CANDIDATES = ["system", "corpus_version", "question_id", "stage", "rank", "chunk_row", "cum_tokens"]
 
 
@@ -36,13 +37,20 @@ class Source:
     chunking: Chunking
 
 
-def sources(run: Run, systems: Sequence[str] | None = None, versions: Sequence[str] | None = None) -> Iterator[Source]:
+def sources(
+    run: Run,
+    systems: Sequence[str] | None = None,
+    versions: Sequence[str] | None = None,
+    *,
+    gold: pa.Table | None = None,
+) -> Iterator[Source]:
     """The cells of a run, one after another: versions in order, and in each the systems in the experiment's order.
 
     Args:
         run: Read alone; nothing is computed anew.
         systems: Names; all by default.
         versions: Labels; all by default.
+        gold: Other gold than the recorded, see `read_version`.
 
     Raises:
         InputError: A system or version is not in the run, or the records contradict one another.
@@ -50,20 +58,25 @@ def sources(run: Run, systems: Sequence[str] | None = None, versions: Sequence[s
     """
     wanted_versions = _chosen("version", versions, run.versions)
     wanted_systems = _chosen("system", systems, run.systems)
-    final = Grouped.of(run.table("candidates").select(_CANDIDATES), "stage", FINAL)
-    queries = Grouped.of(run.table("queries"))
+    final = Grouped.of(run.table("candidates", _CANDIDATES), "stage", FINAL)
+    queries = Grouped.of(run.table("queries", _QUERIES))
     timings = Grouped.of(run.table("timings")) if run.manifest.get("latency") else None
     for label in wanted_versions:
-        version = read_version(run, label)
-        chunkings: dict[str, Chunking] = {}
+        read: dict[str, Version] = {}
+        chunkings: dict[tuple[str, str], Chunking] = {}
         for system in wanted_systems:
+            searched = run.index_version(system, label)
+            if searched not in read:
+                read[searched] = read_version(run, label, gold, searched)
+            version = read[searched]
             chunking_id = str(run.manifest["systems"][system]["chunking_id"])
-            if chunking_id not in chunkings:
-                chunkings[chunking_id] = read_chunking(run, version, chunking_id)
-            place = _Place(run, version, chunkings[chunking_id], f"system {system!r} on version {label!r}")
+            if (chunking_id, searched) not in chunkings:
+                chunkings[chunking_id, searched] = read_chunking(run, version, chunking_id)
+            chunking = chunkings[chunking_id, searched]
+            place = Place(run, version, chunking, f"system {system!r} on version {label!r}")
             ranked, asked = final.rows(system, label), queries.rows(system, label)
             timed = timings.rows(system, label) if timings else None
-            yield Source(_cell(place, system, asked, ranked, timed), version, chunkings[chunking_id])
+            yield Source(_cell(place, system, asked, ranked, timed), version, chunking)
 
 
 def _chosen(kind: str, wanted: Sequence[str] | None, known: list[str]) -> list[str]:
@@ -74,7 +87,7 @@ def _chosen(kind: str, wanted: Sequence[str] | None, known: list[str]) -> list[s
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Where the rows at hand belong, and how that is called in messages."""
 
     run: Run
@@ -99,6 +112,8 @@ class _Place:
         position = self.chunking.position
         if len(chunk_row) and (chunk_row.min() < 0 or chunk_row.max() >= len(position)):
             strange = True
+        elif len(position) == len(self.chunking.doc):  # no row is missing: each stands at its own number
+            strange = False
         else:
             chunk_row = position[chunk_row]
             strange = bool(len(chunk_row)) and chunk_row.min() < 0
@@ -108,7 +123,7 @@ class _Place:
         return chunk_row
 
 
-def _cell(place: _Place, system: str, queries: pa.Table, ranked: pa.Table, timed: pa.Table | None) -> Cell:
+def _cell(place: Place, system: str, queries: pa.Table, ranked: pa.Table, timed: pa.Table | None) -> Cell:
     run, version, chunking = place.run, place.version, place.chunking
     queries, question = place.known(queries, "recorded queries")
     if len(np.unique(question)) < len(question):
@@ -129,6 +144,7 @@ def _cell(place: _Place, system: str, queries: pa.Table, ranked: pa.Table, timed
         documents=version.documents,
         single=chunking.single,
         timings=None if timed is None else _timings(place, timed),
+        superseded=chunking.superseded,
     )
 
 
@@ -161,13 +177,13 @@ def _questions(version: Version, queries: pa.Table, question: IntArray) -> Quest
     )
 
 
-def _final(place: _Place, rows: pa.Table) -> Shown:
+def _final(place: Place, rows: pa.Table) -> Shown:
     """The final ranking in order of rank, each shown span once, at its first rank."""
     rows, question = place.known(rows, "candidates")
     rank, chunk_row = integers(rows["rank"], 0), integers(rows["chunk_row"], -1)
     tokens = integers(rows["cum_tokens"], -1)
-    key = np.multiply(question, int(rank.max(initial=0)) + 1, dtype=np.int64)
-    key += rank
+    questions = len(place.version.question_ids)
+    key = numbered(question, rank, questions, int(rank.max(initial=0)) + 1)
     if (key[1:] <= key[:-1]).any():
         order = np.argsort(key)
         if (np.diff(key[order]) == 0).any():  # two hits of one rank: the chunk decides, whatever the order of rows
@@ -175,13 +191,12 @@ def _final(place: _Place, rows: pa.Table) -> Shown:
         question, chunk_row, tokens = question[order], chunk_row[order], tokens[order]
     chunking, chunk = place.chunking, place.chunks(chunk_row)
     entry = chunking.entry[chunk]
-    np.multiply(question, int(entry.max(initial=0)) + 1, out=key, dtype=np.int64)  # large columns: memory is reused
-    key += entry
-    pair = np.sort(key)
-    if (pair[1:] == pair[:-1]).any():
-        _, first = np.unique(key, return_index=True)
+    key = numbered(question, entry, questions, len(chunking.first))
+    key.sort()
+    if (key[1:] == key[:-1]).any():
+        _, first = np.unique(numbered(question, entry, questions, len(chunking.first)), return_index=True)
         first.sort()
-        lost = len(pair) - len(first)
+        lost = len(key) - len(first)
         message = f"{place.name}: {lost} hits repeat a passage of their own ranking and are left out"
         warnings.warn(message, RagWarning, stacklevel=2)
         question, chunk, entry, tokens = question[first], chunk[first], entry[first], tokens[first]
@@ -197,7 +212,7 @@ def _final(place: _Place, rows: pa.Table) -> Shown:
     )
 
 
-def _context(place: _Place, queries: pa.Table, question: IntArray) -> Shown:
+def _context(place: Place, queries: pa.Table, question: IntArray) -> Shown:
     """The context's pieces in order: a hit by its shown span, a neighbour by its own."""
     owner, pieces = flattened(queries["context"])
     chunk_row = integers(pieces.field("chunk_row"), -1)
@@ -217,7 +232,7 @@ def _context(place: _Place, queries: pa.Table, question: IntArray) -> Shown:
     )
 
 
-def _timings(place: _Place, rows: pa.Table) -> Timings:
+def _timings(place: Place, rows: pa.Table) -> Timings:
     rows, question = place.known(rows, "timings")
     number, words = encoded(rows["stage"])
     ms = np.asarray(rows["ms"].to_numpy(), np.float64)

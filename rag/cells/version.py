@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.cells.columns import coded, distinct_lists, encoded, flattened, integers, is_word, of_version, sorted_rows
+from rag.cells.columns import (
+    coded,
+    distinct_lists,
+    flattened,
+    integers,
+    is_word,
+    of_version,
+    sorted_rows,
+    texts,
+    valid,
+)
 from rag.errors import Fault, InputError, MeasureError
 from rag.metrics.cell import BoolArray, Items
 from rag.records import Run
@@ -16,6 +26,10 @@ from rag.types import PUBLIC, IntArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_DOCUMENTS = ["corpus_version", "doc_id", "permissions"]
+_GOLD = ["question_id", "corpus_version", "doc_id", "start", "end", "grade"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +43,9 @@ class Version:
         items: Distinct evidence; its `intact` is filled in per chunking.
         may_read: bool (principals, doc_ids).
         principal: int (questions,), rows of `may_read`.
+        searched: The version whose documents these are: `label`, or that of an index which was not built again. Then
+            `items` are where the gold stands in those documents, and what does not stand there is in none of them.
+        gold: The rows that `items` were made of.
     """
 
     label: str
@@ -39,6 +56,8 @@ class Version:
     items: Items
     may_read: BoolArray
     principal: IntArray
+    searched: str
+    gold: pa.Table
 
     @property
     def need_any(self) -> BoolArray:
@@ -46,29 +65,85 @@ class Version:
         return is_word(self.questions["need"], "any")
 
 
-def read_version(run: Run, label: str) -> Version:
+def read_version(run: Run, label: str, gold: pa.Table | None = None, searched: str | None = None) -> Version:
     """Questions, documents and evidence of one version.
 
+    Args:
+        run: The run.
+        label: The version.
+        gold: Rows as in `gold.parquet`, used instead of those that were recorded for this version: what is expected of
+            a question is read from them too, and a question that they do not name is left out.
+        searched: The version that was indexed, if it is another. A document that both have is as readable as it is at
+            `label`.
+
     Raises:
-        InputError: An id occurs twice, or gold names a question that is not listed.
+        InputError: An id occurs twice, gold names a question that is not listed, or other gold is asked for where
+            another version was indexed.
         MeasureError: The version has no questions.
     """
     questions = of_version(run.table("questions"), label)
     if not questions.num_rows:
         raise MeasureError(f"version {label!r} has no questions: nothing can be measured")
     questions = questions.take(sorted_rows(questions["question_id"]))
-    question_ids = [str(name) for name in questions["question_id"].to_pylist()]
-    documents = of_version(run.table("documents"), label)
-    doc_ids = [str(name) for name in documents["doc_id"].to_pylist()]
+    question_ids = texts(questions["question_id"])
+    documents = _documents(run, label, searched or label)
+    doc_ids = texts(documents["doc_id"])
     known = len(doc_ids)
     _refuse_repeats(run, "questions", label, question_ids)
     _refuse_repeats(run, "documents", label, sorted(doc_ids))
-    gold = of_version(run.table("gold"), label)
-    numbers, words = encoded(gold["doc_id"])
-    doc_ids += sorted({words[number] for number in np.unique(numbers) if number >= 0} - set(doc_ids))
+    if searched is not None and searched != label:
+        if gold is not None:
+            raise InputError(Fault(f"the gold of version {label!r} cannot be replaced in an index of {searched!r}"))
+        gold = _gold_in_index(run, label, searched)
+    elif gold is None:
+        gold = of_version(run.table("gold", _GOLD), label)
+    else:
+        gold = of_version(gold, label)
+        gold = gold.filter(coded(gold["question_id"], question_ids) >= 0)
+        questions = _expected_by(questions, question_ids, gold)
+    doc = coded(gold["doc_id"], doc_ids)
+    unknown = (doc < 0) & valid(gold["doc_id"])
+    if unknown.any():
+        doc_ids += sorted(set(texts(gold["doc_id"].filter(unknown))))
+        doc = coded(gold["doc_id"], doc_ids)
     may_read, principal = _permissions(questions, documents, len(doc_ids))
-    items = _items(run, label, gold, question_ids, doc_ids)
-    return Version(label, questions, question_ids, doc_ids, known, items, may_read, principal)
+    items = _items(run, label, gold, question_ids, doc)
+    return Version(label, questions, question_ids, doc_ids, known, items, may_read, principal, searched or label, gold)
+
+
+def _documents(run: Run, label: str, searched: str) -> pa.Table:
+    """The documents that were searched, with the permissions that they have at `label` where they are still there."""
+    import pyarrow as pa
+
+    recorded = run.table("documents", _DOCUMENTS)
+    documents = of_version(recorded, searched)
+    if searched == label:
+        return documents
+    today = of_version(recorded, label)
+    now = dict(zip(texts(today["doc_id"]), today["permissions"].to_pylist(), strict=True))
+    then = zip(texts(documents["doc_id"]), documents["permissions"].to_pylist(), strict=True)
+    place = documents.schema.get_field_index("permissions")
+    field = documents.schema.field(place)
+    return documents.set_column(place, field, pa.array([now.get(name, held) for name, held in then], field.type))
+
+
+def _gold_in_index(run: Run, label: str, searched: str) -> pa.Table:
+    """Where the gold of a version stands in another version's documents; what does not is given a document of none."""
+    import pyarrow as pa
+
+    rows = of_version(run.table("stale_gold"), label)
+    rows = rows.filter(is_word(rows["index_version"], searched))
+    by_document = run.manifest["corpus"]["unit"] == "document"
+    listed = rows.select([*_GOLD, "evidence", "status"]).to_pylist()
+    for row in listed:
+        lost = row["status"] == "deleted" if by_document else row["start"] is None
+        if lost:
+            row |= {"doc_id": f"{row['doc_id']} (not in the index)", "start": row["evidence"]}
+            row["end"] = row["start"] + 1
+    schema = rows.schema
+    return pa.table(
+        {name: pa.array([row[name] for row in listed], schema.field(name).type) for name in [*_GOLD, "evidence"]}
+    )
 
 
 def slices(version: Version) -> dict[str, BoolArray]:
@@ -89,7 +164,7 @@ def slices(version: Version) -> dict[str, BoolArray]:
     return masks
 
 
-def _items(run: Run, label: str, gold: pa.Table, question_ids: list[str], doc_ids: list[str]) -> Items:
+def _items(run: Run, label: str, gold: pa.Table, question_ids: list[str], doc: IntArray) -> Items:
     """Distinct evidence, ordered by question, the highest grade of equal items; grades below 1 are not relevant.
 
     A row without a span is gold that could not be carried: its question is excluded.
@@ -100,7 +175,7 @@ def _items(run: Run, label: str, gold: pa.Table, question_ids: list[str], doc_id
         raise InputError(
             Fault(f"gold for {lost!r}, which is no question of version {label!r}", file=str(run.path / "gold.parquet"))
         )
-    doc, grade = coded(gold["doc_id"], doc_ids), integers(gold["grade"], 0)
+    grade = integers(gold["grade"], 0)
     kept = (grade > 0) & (doc >= 0)
     if run.manifest["corpus"]["unit"] == "document":
         start, end = np.zeros(len(doc), np.int64), np.zeros(len(doc), np.int64)
@@ -108,12 +183,28 @@ def _items(run: Run, label: str, gold: pa.Table, question_ids: list[str], doc_id
         start, end = integers(gold["start"], -1), integers(gold["end"], -1)
         kept &= (start >= 0) & (end > start)
     rows = np.flatnonzero(kept)
-    rows = rows[np.lexsort((-grade[rows], end[rows], start[rows], doc[rows], question[rows]))]
-    columns = [column[rows] for column in (question, doc, start, end)]
+    named = (question, doc) if run.manifest["corpus"]["unit"] == "document" else (question, doc, start, end)
+    rows = rows[np.lexsort((-grade[rows], *(column[rows] for column in reversed(named))))]
     first = np.ones(len(rows), np.bool_)
-    first[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    question, doc, start, end = (column[first] for column in columns)
-    return Items(question, doc, start, end, grade[rows][first], np.zeros(len(question), np.bool_))
+    first[1:] = np.logical_or.reduce([column[rows[1:]] != column[rows[:-1]] for column in named])
+    rows = rows[first]
+    return Items(question[rows], doc[rows], start[rows], end[rows], grade[rows], np.zeros(len(rows), np.bool_))
+
+
+def _expected_by(questions: pa.Table, question_ids: list[str], gold: pa.Table) -> pa.Table:
+    """The questions with `expected` and `excluded` as other gold has them."""
+    import pyarrow as pa
+
+    number = coded(gold["question_id"], question_ids)
+    expected: list[str | None] = [None] * len(question_ids)
+    for position, what in zip(number.tolist(), gold["expected"].to_pylist(), strict=True):
+        expected[position] = what
+    excluded = ["not in this gold" if what is None else None for what in expected]
+    for name, values in (("expected", expected), ("excluded", excluded)):
+        place = questions.schema.get_field_index(name)
+        field = questions.schema.field(place)
+        questions = questions.set_column(place, field, pa.array(values, pa.string()).cast(field.type))
+    return questions
 
 
 def _permissions(questions: pa.Table, documents: pa.Table, doc_count: int) -> tuple[BoolArray, IntArray]:

@@ -3,36 +3,63 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rag.cli import show
 
 if TYPE_CHECKING:
     from rag.compare import Figure, Gain, Rung
+    from rag.curves import Curve
+    from rag.funnel import Lost
     from rag.records import Run
+    from rag.retrievals import Retrievals
     from rag.scoring import Scores
 
 
-def print_scores(run: Run, scores: Scores, which: str, json: bool) -> None:
-    """Print a scored run, one table a corpus version, and under each what it is."""
+def print_scores(
+    run: Run,
+    scores: Scores,
+    which: str,
+    json: bool,
+    losses: Sequence[Lost] = (),
+    curves: list[Curve] | None = None,
+    counted: list[Retrievals] | None = None,
+) -> None:
+    """Print a scored run, one table a corpus version, and under each what it is and where evidence was lost.
+
+    Args:
+        run: What was scored.
+        scores: Its values.
+        which: The slice.
+        json: One JSON document instead.
+        losses: A line each.
+        curves: Recall by budget, where it was asked for.
+        counted: Retrievals by chunk, where they were asked for.
+    """
+    from rag.cli import score_tables
     from rag.compare import ladder
 
     ladders = {version: ladder(run, scores, which, version=version) for version in run.versions}
     if json:
-        show.as_json(
-            {
-                "run_id": run.run_id,
-                "path": str(run.path),
-                "summary": [row for row in scores.summary.to_pylist() if row["slice"] == which],
-                "gains": [
-                    {"system": rung.system, "corpus_version": version, **dataclasses.asdict(rung.gain)}
-                    for version, rungs in ladders.items()
-                    for rung in rungs
-                    if rung.gain is not None
-                ],
-                "notes": [*run.manifest["notes"], *map(str, scores.notes)],
-            }
-        )
+        document = {
+            "run_id": run.run_id,
+            "path": str(run.path),
+            "summary": [row for row in scores.summary.to_pylist() if row["slice"] == which],
+            "gains": [
+                {"system": rung.system, "corpus_version": version, **dataclasses.asdict(rung.gain)}
+                for version, rungs in ladders.items()
+                for rung in rungs
+                if rung.gain is not None
+            ],
+            "funnel": [dataclasses.asdict(item) for item in losses],
+            "notes": [*run.manifest["notes"], *map(str, scores.notes)],
+        }
+        if curves is not None:
+            document["curves"] = score_tables.curves_document(curves)
+        if counted is not None:
+            document["retrievals"] = score_tables.retrievals_document(counted)
+        show.as_json(document)
         return
     for version, rungs in ladders.items():
         show.out(f"{run.manifest['experiment']} · {run.manifest['corpus']['dataset']} @ {version}")
@@ -40,7 +67,12 @@ def print_scores(run: Run, scores: Scores, which: str, json: bool) -> None:
         _print_rungs(rungs)
         show.out()
         show.out(caption(run, rungs, which))
+        for item in losses:
+            if item.corpus_version == version:
+                show.out(str(item))
         show.out()
+    score_tables.print_curves(curves or [])
+    score_tables.print_retrievals(counted or [])
     for note in scores.notes:
         show.say(f"note: {note}")
     show.out(f"run: {run.path}")

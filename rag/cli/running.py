@@ -22,6 +22,7 @@ StorePath = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 Slice = Annotated[str, typer.Option("--slice", help="Which questions: test, dev, all, or tag:<t>.")]
+Plugins = Annotated[list[str] | None, typer.Option("--plugin", help="A module with metrics; may repeat.")]
 Figure = Annotated[Path | None, typer.Option("--figure", help="Also draw the ladder into this file (.png, .svg).")]
 
 
@@ -75,23 +76,44 @@ def score(
         list[str] | None, typer.Option("--metric", help="Score this instead of the run's metrics; may repeat.")
     ] = None,
     figure: Figure = None,
-    plugins: Annotated[list[str] | None, typer.Option("--plugin", help="A module with metrics; may repeat.")] = None,
+    curve: Annotated[
+        Path | None, typer.Option("--curve", help="Draw recall by token budget into this file, and show the table.")
+    ] = None,
+    budgets: Annotated[
+        str | None, typer.Option("--budgets", help="Show recall by token budget at these, such as 256,512.")
+    ] = None,
+    retrieved: Annotated[
+        bool, typer.Option("--retrievals", help="Show which chunks are retrieved most, and what never is.")
+    ] = False,
+    plugins: Plugins = None,
     json: AsJson = False,
 ) -> None:
     """Measure a recorded run again."""
-    from rag.errors import InputError
     from rag.records import find_run
-    from rag.registry import load_plugins
 
     _check_figure(figure)
+    _check_figure(curve)
+    wanted = None
+    if budgets is not None:
+        from rag.curves import read_budgets
+
+        wanted = read_budgets(budgets)
     found = find_run(run)
-    for module in found.manifest["config"]["plugins"]:
+    load_metrics(found, plugins)
+    _score(found, which, metrics, json, figure, curve, wanted, retrieved)
+
+
+def load_metrics(run: Run, plugins: list[str] | None) -> None:
+    """Import what may bring the metrics of a run: the modules that it lists, then those of the command."""
+    from rag.errors import InputError
+    from rag.registry import load_plugins
+
+    for module in run.manifest["config"]["plugins"]:
         try:
             load_plugins([module], folder=Path())
         except InputError as error:  # scoring needs it only where it brings a metric
             show.say(f"note: {error}")
     load_plugins(plugins or [], folder=Path())
-    _score(found, which, metrics, json, figure)
 
 
 def _check_figure(figure: Path | None) -> None:
@@ -133,16 +155,40 @@ def _plan(job: Job, store: Store, json: bool) -> None:
     show.out("Nothing was computed. A text that several systems need is counted once, at the first of them.")
 
 
-def _score(run: Run, which: str, metrics: list[str] | None, json: bool, figure: Path | None) -> None:
+def _score(
+    run: Run,
+    which: str,
+    metrics: list[str] | None,
+    json: bool,
+    figure: Path | None,
+    curve: Path | None = None,
+    budgets: tuple[int, ...] | None = None,
+    retrieved: bool = False,
+) -> None:
     from rag.cli.ladder import print_scores
+    from rag.funnel import funnel, lost
     from rag.scoring import score, write
 
-    scores = score(run, metrics)
+    scores, items = score(run, metrics), funnel(run)
     if metrics is None:
-        write(run, scores)
-    print_scores(run, scores, which, json)
+        write(run, scores, items)
+    curves = counted = None
+    if curve is not None or budgets is not None:
+        from rag.curves import BUDGETS, budget_curves
+
+        curves = budget_curves(run, budgets or BUDGETS, which)
+    if retrieved:
+        from rag.retrievals import retrievals
+
+        counted = retrievals(run, which)
+    print_scores(run, scores, which, json, lost(run, items, which), curves, counted)
     if figure is not None:
         from rag.report.figures import draw_ladder
 
         draw_ladder(run, scores, figure, which)
         show.say(f"figure: {figure}")
+    if curve is not None and curves is not None:
+        from rag.report.figures import draw_budget_curves
+
+        draw_budget_curves(run, curves, curve)
+        show.say(f"figure: {curve}")

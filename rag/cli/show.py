@@ -28,8 +28,10 @@ def as_json(document: Any) -> None:
     out(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric_from: int = 1) -> None:
-    """A table on stdout; columns from `numeric_from` on are right-aligned, nothing is cut off."""
+def table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric_from: int = 1, text: Sequence[int] = ()
+) -> None:
+    """A table on stdout; from `numeric_from` on columns are right-aligned, but those of `text`; nothing is cut off."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -37,7 +39,9 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric_from
     console = Console(highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for position, header in enumerate(headers):
-        grid.add_column(header, justify="right" if position >= numeric_from else "left", overflow="fold")
+        grid.add_column(
+            header, justify="right" if position >= numeric_from and position not in text else "left", overflow="fold"
+        )
     for row in rows:
         grid.add_row(*row)
     with console.capture() as captured:

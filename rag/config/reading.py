@@ -77,11 +77,13 @@ class Reading:
         experiment: None where the file has faults.
         dataset: The dataset's folder, where the file names one that exists.
         versions: Each version as written, with its file and line.
+        index_versions: Each `index_version` as written, with its key path, file and line.
     """
 
     experiment: Experiment | None
     dataset: Path | None
     versions: tuple[tuple[str, str, int], ...]
+    index_versions: tuple[tuple[str, str, str, int], ...] = ()
 
 
 def load_experiment(path: Path) -> Experiment:
@@ -106,7 +108,7 @@ def read_experiment(path: Path, faults: Faults) -> Reading:
     """
     found = Faults()
     root = read(path, faults=found)
-    experiment = _experiment(root, path, found)
+    experiment = experiment_of(root, path, found)
     written = root.value.get("dataset")
     dataset = path.parent / written.value if written is not None and isinstance(written.value, str) else None
     if written is not None and dataset is not None and not dataset.exists():
@@ -116,7 +118,7 @@ def read_experiment(path: Path, faults: Faults) -> Reading:
         )  # fmt: skip
         dataset = None
     faults.extend(found)
-    return Reading(None if found else experiment, dataset, _versions(root))
+    return Reading(None if found else experiment, dataset, _versions(root), _index_versions(root))
 
 
 def _versions(root: Node) -> tuple[tuple[str, str, int], ...]:
@@ -126,7 +128,20 @@ def _versions(root: Node) -> tuple[tuple[str, str, int], ...]:
     return tuple((str(item.value), item.file, item.line) for item in node.value if isinstance(item.value, str))
 
 
-def _experiment(root: Node, path: Path, faults: Faults) -> Experiment | None:
+def _index_versions(root: Node) -> tuple[tuple[str, str, str, int], ...]:
+    systems = root.value.get("systems")
+    if systems is None or not isinstance(systems.value, dict):
+        return ()
+    found = []
+    for name, system in systems.value.items():
+        node = system.value.get("index_version") if isinstance(system.value, dict) else None
+        if node is not None and isinstance(node.value, str):
+            found.append((str(node.value), f"systems.{name}.index_version", node.file, node.line))
+    return tuple(found)
+
+
+def experiment_of(root: Node, path: Path, faults: Faults) -> Experiment | None:
+    """The experiment that a file's keys describe, or None with its faults recorded."""
     plugins = root.value.get("plugins")
     if plugins is not None and isinstance(plugins.value, list):
         _load_plugins(plugins, faults)
@@ -338,7 +353,8 @@ def _system(name: str, parent: str | None, node: Node, faults: Faults) -> System
     if len(list(faults)) > before:
         return None
     settings = ContextSettings(**model.context.model_dump())
-    return System(name, parent, **parts, depth=model.depth, candidates=model.candidates, context=settings)
+    return System(name, parent, **parts, depth=model.depth, candidates=model.candidates, context=settings,
+                  index_version=model.index_version)  # fmt: skip
 
 
 def _tokenizer(name: str, systems: list[System]) -> Tokenizer:

@@ -62,6 +62,7 @@ class SystemModel(Strict):
     depth: Positive = 100
     candidates: Positive = 20
     context: ContextModel = ContextModel()
+    index_version: str | None = None
 
 
 class DefaultsModel(Strict):

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
-from rag.errors import Fault, Faults, InputError, nearest
+from rag.corpus.fields import groups, known, shape
+from rag.corpus.versions import VersionEntry, read_versions
+from rag.errors import Fault, Faults, InputError
 from rag.yamltext import Node, read
 
 FILE_NAME = "dataset.yaml"
-RESERVED_LABELS = frozenset({"latest", "all"})
 Access = Literal["open", "enforced"]
 Unit = Literal["span", "document"]
 
@@ -22,16 +23,6 @@ _KEYS = (
     "name", "description", "licence", "access", "default_permissions", "default_principal", "unit", "base", "versions",
     "permissions_by_path", "questions",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class VersionEntry:
-    """One corpus version: a folder of Markdown and text files, or a `.jsonl`/`.jsonl.gz` file."""
-
-    label: str
-    path: Path
-    shown: str
-    line: int
 
 
 @dataclass(frozen=True)
@@ -122,14 +113,15 @@ class _Reader:
     """Turns the nodes of one file into a `DatasetFile`, collecting faults."""
 
     def __init__(self, root: Node, file: Path) -> None:
+        self.root = root
         self.fields: dict[str, Node] = root.value
         self.lines = root.key_lines
         self.file = file
         self.faults = Faults()
 
     def dataset(self) -> DatasetFile:
-        self._known(self.fields, self.lines, _KEYS, "")
-        versions = self._versions()
+        known(self.root, _KEYS, "", self.faults)
+        versions = read_versions(self.root, self.faults)
         access = self._choice("access", ("open", "enforced"), None)
         unit = self._choice("unit", ("span", "document"), "span")
         default = self._groups_at("default_permissions")
@@ -163,17 +155,12 @@ class _Reader:
         place = line if line is not None else self.lines.get(path.split(".")[0])
         self.faults.add(problem, file=str(self.file), line=place, path=path, **rest)
 
-    def _known(self, fields: Mapping[str, Node], lines: Mapping[str, int], keys: tuple[str, ...], prefix: str) -> None:
-        for key in fields:
-            if key not in keys:
-                self._fault("unknown key", f"{prefix}{key}", line=lines.get(key), hint=nearest(key, keys))
-
     def _text(self, key: str) -> str:
         node = self.fields.get(key)
         if node is None or node.value is None:
             return ""
         if not isinstance(node.value, str):
-            self._fault("not a text", key, must_be="a text", got=_shape(node))
+            self._fault("not a text", key, must_be="a text", got=shape(node))
             return ""
         return node.value
 
@@ -182,7 +169,7 @@ class _Reader:
         if node is None:
             return default
         if not isinstance(node.value, str) or node.value not in options:
-            got = repr(node.value) if isinstance(node.value, str) else _shape(node)
+            got = repr(node.value) if isinstance(node.value, str) else shape(node)
             self._fault("not a choice", key, must_be=" or ".join(options), got=got)
             return default
         return str(node.value)
@@ -196,57 +183,10 @@ class _Reader:
         if node is None:
             return ()
         if not isinstance(node.value, dict):
-            self._fault("not a mapping", "permissions_by_path", must_be="{glob: [groups]}", got=_shape(node))
+            self._fault("not a mapping", "permissions_by_path", must_be="{glob: [groups]}", got=shape(node))
             return ()
         rules = ((glob, groups(item, f"permissions_by_path.{glob}", self.faults)) for glob, item in node.value.items())
         return tuple((glob, held) for glob, held in rules if held is not None)
-
-    def _versions(self) -> list[VersionEntry]:
-        node = self.fields.get("versions")
-        if node is None or not isinstance(node.value, list) or not node.value:
-            got = "" if node is None else _shape(node)
-            self._fault("no versions", "versions", must_be="a list of {label, path}, newest last", got=got)
-            return []
-        found: list[VersionEntry] = []
-        lines: dict[str, int] = {}
-        for number, item in enumerate(node.value):
-            entry = self._version(item, f"versions.{number}")
-            if entry is None:
-                continue
-            if entry.label in lines:
-                self._fault(
-                    f"label {entry.label!r} occurs twice", f"versions.{number}.label", line=entry.line,
-                    hint=f"the first is on line {lines[entry.label]}",
-                )  # fmt: skip
-            lines.setdefault(entry.label, entry.line)
-            found.append(entry)
-        return found
-
-    def _version(self, node: Node, path: str) -> VersionEntry | None:
-        if not isinstance(node.value, dict):
-            self._fault("not a version", path, line=node.line, must_be="{label, path}", got=_shape(node))
-            return None
-        fields: dict[str, Node] = node.value
-        self._known(fields, node.key_lines, ("label", "path", "git"), f"{path}.")
-        if "git" in fields:
-            self._fault(
-                "versions from git are not supported yet", f"{path}.git", line=node.key_lines.get("git"),
-                hint="check the revision out into a folder and name it with `path`",
-            )  # fmt: skip
-        texts: dict[str, str] = {}
-        for key in ("label", "path"):
-            value = fields[key].value if key in fields else None
-            if isinstance(value, str) and value.strip():
-                texts[key] = str(value)
-            elif key == "label" or "git" not in fields:
-                line = node.key_lines.get(key, node.line)
-                self._fault("missing" if value is None else "not a text", f"{path}.{key}", line=line,
-                            must_be="a text that is not empty")  # fmt: skip
-        if texts.get("label") in RESERVED_LABELS:
-            self._fault(f"{texts['label']!r} is reserved", f"{path}.label", line=node.line, hint="name it otherwise")
-        if len(texts) < 2:
-            return None
-        return VersionEntry(texts["label"], self.file.parent / texts["path"], texts["path"], node.line)
 
     def _base(self, labels: list[str]) -> str:
         base = self._text("base")
@@ -258,24 +198,3 @@ class _Reader:
                 hint="with two versions or more it must say which one the quotes were taken from",
             )  # fmt: skip
         return base or (labels[0] if labels else "")
-
-
-def groups(node: Node, path: str, faults: Faults) -> tuple[str, ...] | None:
-    """A list of group names, repeats dropped, case kept; None, with a fault, for anything else."""
-    must_be = "a list of group names ([] is nobody)"
-    if not isinstance(node.value, list):
-        got = repr(str(node.value)) if isinstance(node.value, str) else _shape(node)
-        faults.add("not a list", file=node.file, line=node.line, path=path, must_be=must_be, got=got)
-        return None
-    wrong = [item for item in node.value if not isinstance(item.value, str) or not item.value.strip()]
-    for item in wrong:
-        faults.add("not a group name", file=item.file, line=item.line, path=path, must_be=must_be, got=_shape(item))
-    return None if wrong else tuple(dict.fromkeys(str(item.value) for item in node.value))
-
-
-def _shape(node: Node) -> str:
-    if isinstance(node.value, dict):
-        return "a mapping"
-    if isinstance(node.value, list):
-        return "a list" if node.value else "an empty list"
-    return "nothing" if node.value is None else repr(str(node.value))

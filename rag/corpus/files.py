@@ -1,16 +1,15 @@
-"""Files as bytes and as text: which files of a folder are documents, and how their bytes are decoded.
+"""What is a document, and its bytes as text: the rules that hold wherever a version's files come from.
 
-UTF-8 always, UTF-16 only where a byte order mark says so; nothing is ever dropped from a text.
+UTF-8 always, UTF-16 only where a byte order mark says so; nothing is ever dropped from a text. Where files are found is
+`folder.py` and `revision.py`.
 """
 
 from __future__ import annotations
 
 import codecs
-import os
-import stat
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from rag.corpus.report import Skipped
 from rag.errors import Fault
@@ -18,75 +17,74 @@ from rag.errors import Fault
 MARKDOWN = frozenset({".md", ".markdown"})
 SUFFIXES = MARKDOWN | {".txt"}
 BYTE_ORDER_MARK = "\ufeff"
+_LFS = b"version https://git-lfs.github.com/spec/"
+_LONGEST_POINTER = 1024  # the specification of Git LFS
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a version.
+
+    Attributes:
+        relative: POSIX path under the version's root; bytes that are no UTF-8 are surrogates.
+        shown: How the file is named in messages.
+        read: Its bytes; raises OSError.
+        object_id: What git calls these bytes; "" for a file on disk.
+    """
+
+    relative: str
+    shown: str
+    read: Callable[[], bytes]
+    object_id: str = ""
 
 
 @dataclass
-class Found:
-    """The files of a folder: (path relative to it, file), sorted by path; and what is no document."""
+class Listing:
+    """What a version holds: its document files sorted by path, and what is no document.
 
-    files: list[tuple[str, Path]] = field(default_factory=list)
+    Attributes:
+        rows: Whether `files` is one JSONL file, whose rows are the documents.
+        errors: (shown, problem) of what could not be looked at.
+        commit: The commit that the files are from; "" for files on disk.
+        warnings: What was read, but perhaps not as its author meant it.
+    """
+
+    files: list[Entry] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    rows: bool = False
+    commit: str = ""
+    warnings: list[str] = field(default_factory=list)
 
 
-def find(root: Path) -> Found:
-    """The document files below a folder.
-
-    Hidden files, other suffixes, and links that lead out of the folder, to nothing or in a circle are skipped with the
-    reason. A link to another folder inside is not followed: its files are read at their own place.
-    """
-    found = Found()
-    real = root.resolve()
-    for relative, path in _walk(root, "", found):
-        reason = _refusal(path, real)
-        if reason:
-            found.skipped.append(Skipped(relative, reason))
-        else:
-            found.files.append((relative, path))
-    found.files.sort()
-    found.skipped.sort(key=lambda item: item.path)
-    return found
+def is_jsonl(name: str) -> bool:
+    """Whether a file's name says that it is JSONL."""
+    return name.lower().endswith((".jsonl", ".jsonl.gz"))
 
 
-def _walk(folder: Path, prefix: str, found: Found) -> Iterator[tuple[str, Path]]:
+def is_hidden(name: str) -> bool:
+    """Whether a file's or folder's own name says that it is not meant to be seen."""
+    return name.startswith(".")
+
+
+def not_a_document(name: str) -> str:
+    """Why a visible file is no document, by its name; "" if it is one."""
+    suffix = PurePosixPath(name).suffix
+    return "" if suffix.lower() in SUFFIXES else f"not a document: {suffix or 'no suffix'}"
+
+
+def content(entry: Entry) -> bytes | Fault:
+    """A file's bytes; a fault if they cannot be read or only say where the bytes are."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        data = entry.read()
     except OSError as error:
-        found.errors.append((prefix.rstrip("/") or ".", error.strerror or str(error)))
-        return
-    for entry in entries:
-        relative = prefix + entry.name
-        if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), relative + "/", found)
-        else:
-            yield relative, Path(entry.path)
-
-
-def _refusal(path: Path, root: Path) -> str:
-    """Why a file is no document; "" if it is one."""
-    if path.name.startswith("."):
-        return "hidden"
-    if path.is_symlink():
-        try:
-            target = path.resolve(strict=True)
-        except FileNotFoundError:
-            return "a link to nothing"
-        except (OSError, RuntimeError):
-            return "a link in a circle"
-        if not target.is_relative_to(root):
-            return "a link out of the corpus folder"
-        if target.is_dir():
-            above = path.parent.resolve().is_relative_to(target)
-            return (
-                "a link to a folder that it stands in" if above else "a link to a folder that is read at its own place"
-            )
-    if path.suffix.lower() not in SUFFIXES:
-        return f"not a document: {path.suffix or 'no suffix'}"
-    try:
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        regular = True  # reading it says what is wrong
-    return "" if regular else "not a regular file"
+        return Fault("cannot be read", file=entry.shown, got=error.strerror or str(error))
+    if data.startswith(_LFS) and len(data) < _LONGEST_POINTER and b"\noid sha256:" in data:
+        return Fault(
+            "a Git LFS pointer, not the file itself", file=entry.shown, must_be="the file's own text",
+            hint="`git lfs pull` fills a work tree; name that folder as the version's `path`",
+        )  # fmt: skip
+    return data
 
 
 def decode(data: bytes, shown: str) -> str | Fault:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.corpus.dataset import groups
+from rag.corpus.fields import groups
 from rag.corpus.files import MARKDOWN
 from rag.errors import Faults, InputError
 from rag.markdown import comments, first_title, front_matter, parse, plain_blocks

@@ -9,10 +9,9 @@ import gzip
 import json
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NoReturn
 
-from rag.corpus.files import decode, normalised
+from rag.corpus.files import Entry, content, decode, normalised
 from rag.corpus.front import Draft
 from rag.errors import Fault, Faults
 from rag.markdown import plain_blocks
@@ -20,21 +19,17 @@ from rag.markdown import plain_blocks
 _TEXTS = {"title": "title", "text": "text", "version": "doc_version", "updated": "updated"}
 
 
-def is_jsonl(path: Path) -> bool:
-    """Whether a version's path names a JSONL file."""
-    return path.name.lower().endswith((".jsonl", ".jsonl.gz"))
-
-
-def read_rows(path: Path, shown: str, faults: Faults) -> tuple[list[Draft], int]:
+def read_rows(entry: Entry, faults: Faults) -> tuple[list[Draft], int]:
     """The drafts of a file, and how many rows were seen. A row with a fault gives no draft; blank lines are no rows."""
+    shown = entry.shown
     drafts: list[Draft] = []
     lines: dict[str, int] = {}
     seen = 0
-    content = _content(path, shown)
-    if isinstance(content, Fault):
-        faults.extend([content])
+    text = _text(entry)
+    if isinstance(text, Fault):
+        faults.extend([text])
         return [], 0
-    for number, row in enumerate(content.split("\n"), start=1):
+    for number, row in enumerate(text.split("\n"), start=1):
         if not row.strip():
             continue
         seen += 1
@@ -51,16 +46,16 @@ def read_rows(path: Path, shown: str, faults: Faults) -> tuple[list[Draft], int]
     return drafts, seen
 
 
-def _content(path: Path, shown: str) -> str | Fault:
-    try:
-        data = path.read_bytes()
-        if path.name.lower().endswith(".gz"):
+def _text(entry: Entry) -> str | Fault:
+    data = content(entry)
+    if isinstance(data, Fault):
+        return data
+    if entry.shown.lower().endswith(".gz"):
+        try:
             data = gzip.decompress(data)
-    except OSError as error:
-        return Fault("cannot be read", file=shown, got=error.strerror or str(error))
-    except (EOFError, zlib.error) as error:
-        return Fault("not a whole gzip file", file=shown, got=str(error))
-    return decode(data, shown)
+        except (OSError, EOFError, zlib.error) as error:
+            return Fault("not a whole gzip file", file=entry.shown, got=str(error))
+    return decode(data, entry.shown)
 
 
 def _draft(row: str, shown: str, number: int, faults: Faults) -> Draft | None:

@@ -29,6 +29,7 @@ class IngestReport:
         warnings: What was kept, but perhaps not as its author meant it.
         masked: Number of masked parts (front matter, comments).
         masked_chars: Code points that they hold.
+        commit: The git commit that the version was read from, in full; "" for files on disk.
     """
 
     corpus_version: str
@@ -40,6 +41,7 @@ class IngestReport:
     warnings: tuple[str, ...] = ()
     masked: int = 0
     masked_chars: int = 0
+    commit: str = ""
 
     def lines(self) -> tuple[str, ...]:
         """The report as a person reads it: one line of counts, then one for each thing that is not as usual."""
@@ -48,6 +50,8 @@ class IngestReport:
             counts += f", {number} {what}" if number else ""
         if self.masked:
             counts += f"; {self.masked} masked parts ({self.masked_chars} characters)"
+        if self.commit:
+            counts += f"; git commit {self.commit}"
         return (
             counts,
             *(f"  error: {fault}" for fault in self.errors),

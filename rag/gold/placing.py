@@ -1,4 +1,4 @@
-"""Where one evidence item stands in one version: found by its words, checked as offsets, or carried word for word.
+"""Where one evidence item stands in one version: found by its words, checked as offsets, or carried from another.
 
 Faults are returned without file and line (`resolve.py` knows those); nothing about questions is decided here.
 """
@@ -6,34 +6,136 @@ Faults are returned without file and line (`resolve.py` knows those); nothing ab
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rag.errors import Fault
-from rag.gold.anchoring import Anchorer
+from rag.gold.anchoring import Anchorer, fold_quote
+from rag.gold.carrying import Carried, Carrier, Status
+from rag.gold.review import Decision, mark_of
 from rag.gold.written import WrittenEvidence
 from rag.types import Document, Snapshot, Span
 
-Status = Literal["unchanged", "moved", "edited", "ambiguous", "deleted"]
-CARRIED: tuple[Status, ...] = ("unchanged", "moved")
-Place = tuple[Status, str, Span | None]  # status, document, span; no span where the item is not carried
+
+@dataclass(frozen=True)
+class Place:
+    """Where an item stands: `span` is None where it stands nowhere, or in doubt, or in document unit.
+
+    Attributes:
+        carried: How it came here from another version; None where it was marked or reviewed in this one.
+        withdrawn: A person decided that nothing says it any more.
+    """
+
+    status: Status
+    doc_id: str
+    span: Span | None
+    carried: Carried | None = None
+    withdrawn: bool = False
+
+
+class Travels:
+    """The versions at hand, and a `Carrier` for every pair of them that was asked for; shared by all items."""
+
+    def __init__(self, snapshots: Mapping[str, Snapshot]) -> None:
+        self.snapshots = snapshots
+        self._placers: dict[str, Placer] = {}
+        self._carriers: dict[tuple[str, str], Carrier] = {}
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.snapshots
+
+    def placer(self, label: str) -> Placer:
+        """Finds what was marked at a version."""
+        if label not in self._placers:
+            self._placers[label] = Placer(self.snapshots[label], label)
+        return self._placers[label]
+
+    def place(self, written: WrittenEvidence, position: int, journey: Journey) -> Place | Fault:
+        """Where an item stands at the journey's target: as it was marked, as a person decided, or as it was carried.
+
+        A fault is one of the version that the words were taken from.
+        """
+        decision = journey.decision(position, written)
+        start, source = written, journey.source
+        if decision is not None and decision.evidence is None:
+            return Place("deleted", written.doc_id, None, withdrawn=True)
+        if decision is not None and decision.evidence is not None:
+            start, source = decision.evidence, decision.target
+        found = self.placer(source).here(start)
+        if isinstance(found, Fault):
+            return replace(found, file=decision.file, line=decision.line) if decision is not None else found
+        if source == journey.target or found.span is None:
+            return found if decision is None else replace(found, status="edited")
+        carrier = self.carrier(source, journey.target)
+        carried = carrier.carry(found.doc_id, found.span, journey.question, journey.answer)
+        if carried.status == "ambiguous" and (start.before or start.after):
+            beside = self.beside(start, carried, journey.target)
+            if beside is not None:
+                return beside
+        usable = carried.carried or (journey.trust_edits and carried.status == "edited")
+        return Place(carried.status, carried.doc_id, carried.span if usable else None, carried)
+
+    def beside(self, written: WrittenEvidence, carried: Carried, target: str) -> Place | None:
+        """The one of an ambiguous item's places that has what the person wrote beside the quote; None if not one."""
+        anchorer = self.placer(target).anchorer
+        fitting = [
+            (doc_id, span)
+            for doc_id, span in carried.places
+            if span in anchorer.places(doc_id, carried.quote, written.before, written.after)
+        ]
+        if len(fitting) != 1:
+            return None
+        (doc_id, span), here = fitting[0], carried.doc_id
+        return Place("unchanged" if doc_id == here else "moved", doc_id, span, carried)
+
+    def carrier(self, source: str, target: str) -> Carrier:
+        """Carries from one version to another."""
+        if (source, target) not in self._carriers:
+            self._carriers[source, target] = Carrier(self.snapshots[source], self.snapshots[target])
+        return self._carriers[source, target]
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """From the version that marks were taken from to the one asked for, with what is asked and what was decided.
+
+    Attributes:
+        decisions: A person's, of this question.
+        reviewed_until: Decisions count up to this version on the way; `target`, unless older gold is asked for.
+        trust_edits: Where the statement stands counts even if its facts changed (`resolve(marks=...)`).
+    """
+
+    source: str
+    target: str
+    labels: Sequence[str]
+    question: str = ""
+    answer: str = ""
+    decisions: Sequence[Decision] = ()
+    reviewed_until: str = ""
+    trust_edits: bool = False
+
+    def decision(self, position: int, written: WrittenEvidence) -> Decision | None:
+        """The decision of an item that is nearest to the target, on the way there."""
+        start, end = self.labels.index(self.source), self.labels.index(self.reviewed_until or self.target)
+        low, high = min(start, end), max(start, end)
+        found = [
+            decision
+            for decision in self.decisions
+            if decision.position == position
+            and decision.mark == mark_of(written)
+            and low <= self.labels.index(decision.target) <= high
+            and decision.target != self.source
+        ]
+        return min(found, key=lambda item: abs(self.labels.index(item.target) - end), default=None)
 
 
 class Placer:
-    """Places evidence in one snapshot; the folded texts are shared by all items.
+    """Finds evidence in the version that it was taken from; the folded texts are shared by all items."""
 
-    Args:
-        snapshot: The corpus at the version.
-        label: That version.
-        sources: Other versions by label, for evidence that was written as offsets.
-    """
-
-    def __init__(self, snapshot: Snapshot, label: str, sources: Mapping[str, Snapshot]) -> None:
+    def __init__(self, snapshot: Snapshot, label: str) -> None:
         self.label = label
         self.anchorer = Anchorer(snapshot.documents)
         self.documents = self.anchorer.documents
-        self.sources = sources
-        self._source_documents: dict[str, dict[str, Document]] = {}
 
     def doc_id(self, written: WrittenEvidence) -> str:
         """The item's document as the snapshot names it; as it was written where there is none."""
@@ -43,22 +145,7 @@ class Placer:
         """An item in the version that it was taken from, where it must stand."""
         doc_id = self.doc_id(written)
         found = self._offsets(written, doc_id) if written.start is not None else self._quote(written, doc_id)
-        return found if isinstance(found, Fault) else ("unchanged", doc_id, found)
-
-    def carried(self, written: WrittenEvidence, source: str) -> Place:
-        """Where the same words stand at another version than the one that they were taken from (`source`)."""
-        doc_id = self.doc_id(written)
-        quote = self._words(written, source)
-        if quote is None:
-            return "deleted", doc_id, None
-        here = self._places(doc_id, quote, written) if doc_id in self.documents else []
-        if here:
-            return ("unchanged", doc_id, here[0]) if len(here) == 1 else ("ambiguous", doc_id, None)
-        others = self.anchorer.documents_with(quote, but=doc_id)
-        if len(others) == 1:
-            there = self._places(others[0], quote, written)
-            return ("moved", others[0], there[0]) if len(there) == 1 else ("ambiguous", doc_id, None)
-        return ("ambiguous" if others else "deleted"), doc_id, None
+        return found if isinstance(found, Fault) else Place("unchanged", doc_id, found)
 
     def _quote(self, written: WrittenEvidence, doc_id: str) -> Span | Fault:
         if doc_id not in self.documents:
@@ -81,29 +168,14 @@ class Placer:
                 f"the span lies in a masked part of {doc_id}", got=place,
                 hint="front matter and comments are never searched or shown",
             )  # fmt: skip
-        if not document.text[span.start : span.end].strip():
+        words = document.text[span.start : span.end]
+        if written.quote and fold_quote(words) != fold_quote(
+            written.quote
+        ):  # a review's offsets, and the text moved on
+            return self._quote(written, doc_id)
+        if not words.strip():
             return Fault(f"the span holds nothing but blank space in {doc_id}", got=place)
         return span
-
-    def _places(self, doc_id: str, quote: str, written: WrittenEvidence) -> list[Span]:
-        """The quote's places; what stands beside it counts only where there are several."""
-        found = self.anchorer.places(doc_id, quote)
-        if len(found) > 1 and (written.before or written.after):
-            return self.anchorer.places(doc_id, quote, written.before, written.after) or found
-        return found
-
-    def _words(self, written: WrittenEvidence, source: str) -> str | None:
-        """An item's words; of one written as offsets, what stands there in the version that they were taken from."""
-        if written.start is None:
-            return written.quote
-        if source not in self.sources:
-            return None
-        if source not in self._source_documents:
-            self._source_documents[source] = {item.doc_id: item for item in self.sources[source].documents}
-        documents = self._source_documents[source]
-        document = documents.get(_doc_id(written.doc_id, documents))
-        words = "" if document is None else document.text[written.start : written.end]
-        return words if words.strip() else None
 
     def _no_document(self, written: WrittenEvidence, doc_id: str) -> Fault:
         from rapidfuzz import process

@@ -1,17 +1,21 @@
-"""Gold for one corpus version: every quote anchored, and what should happen to each question derived.
+"""Gold for one corpus version: every quote anchored or carried, and what should happen to each question derived.
 
-In this form an item is carried to another version only where its exact words still stand there; an item that is not
-leaves its question out, by name, and is never scored 0. Recognising edited statements is not done here.
+An item that is not carried (its words are gone, stand in several places, or now say something else) leaves its question
+out, by name, until a person has decided; it is never scored 0. How an item is carried is `carrying.py`'s.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag.errors import Fault, Faults
-from rag.gold.placing import CARRIED, Place, Placer, Status
+from rag.gold.carrying import Status
+from rag.gold.placing import Journey, Place, Travels
+from rag.gold.review import Decision
 from rag.gold.written import QuestionFile, WrittenEvidence, WrittenGold, WrittenQuestion
+from rag.registry import canonical_json
 from rag.types import Evidence, Expected, Need, Question, Snapshot, Span
 
 
@@ -25,6 +29,7 @@ class GoldItem:
         doc_id: Where it stands now; where it stood if it is not carried.
         span: None where it is not carried, and in document-unit datasets.
         expected: What should happen to the question; None where the question is left out.
+        usable: Whether it stands somewhere that counts.
     """
 
     question_id: str
@@ -37,6 +42,7 @@ class GoldItem:
     need: Need
     gold_hash: str
     expected: Expected | None
+    usable: bool = True
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ def resolve(
     faults: Faults,
     *,
     sources: Mapping[str, Snapshot] | None = None,
+    reviews: Sequence[Decision] = (),
+    marks: str | None = None,
 ) -> Resolved:
     """Anchor a questions file in one version of its corpus.
 
@@ -83,23 +91,33 @@ def resolve(
         label: The version, one of `questions.labels`.
         faults: Where faults are recorded; the caller raises them. A quote that cannot be anchored is one only in the
             version that it was taken from.
-        sources: Other versions by label. Needed to carry evidence that was written as offsets, which has no words of
-            its own; without them such a question is left out.
+        sources: Other versions by label: those that evidence was taken from or reviewed in. A question whose version
+            is not among them is left out.
+        reviews: What a person decided of items that were not carried.
+        marks: Use the gold of this version instead, carried to `label`: what was marked or reviewed later does not
+            count, and a statement counts where it stands now even if its facts changed, if the question was marked
+            anew since (a person has seen it).
     """
-    return _Resolver(questions, snapshot, label, faults, sources or {}).resolve()
+    return _Resolver(questions, snapshot, label, faults, sources or {}, reviews, marks or label).resolve()
 
 
 class _Resolver:
     """One file in one version: the folded texts and the counts that its questions share."""
 
     def __init__(
-        self, file: QuestionFile, snapshot: Snapshot, label: str, faults: Faults, sources: Mapping[str, Snapshot]
-    ) -> None:
+        self, file: QuestionFile, snapshot: Snapshot, label: str, faults: Faults, sources: Mapping[str, Snapshot],
+        reviews: Sequence[Decision], marks: str,
+    ) -> None:  # fmt: skip
         self.file = file
         self.label = label
+        self.marks = marks
         self.faults = faults
-        self.placer = Placer(snapshot, label, sources)
+        self.travels = Travels({**sources, label: snapshot})
+        self.placer = self.travels.placer(label)
         self.documents = self.placer.documents
+        self.decisions: dict[str, list[Decision]] = {}
+        for decision in reviews:
+            self.decisions.setdefault(decision.question_id, []).append(decision)
         self.gold: list[GoldItem] = []
         self.excluded: dict[str, str] = {}
         self.gold_hashes: dict[str, str] = {}
@@ -132,49 +150,83 @@ class _Resolver:
     def _question(self, question: WrittenQuestion) -> Question | None:
         """The question with its gold, or None where it is left out or has a fault; its items are noted either way."""
         name = question.question_id
-        gold = question.gold_at(self.label, self.file.labels)
-        digest = self.gold_hashes[name] = question.gold_hash(self.label, self.file.labels)
+        gold = question.gold_at(self.marks, self.file.labels)
+        journey = self._journey(question, gold)
+        gold = self._answered(question, gold, journey)
+        digest = self.gold_hashes[name] = self._gold_hash(question, gold, journey)
         self.not_relevant += gold.not_relevant
-        items, whole = self._items(question, gold, digest)
-        lost = next((item for item in items if item.status not in CARRIED), None)
+        items, whole = self._items(question, gold, journey, digest)
+        lost = next((item for item, place in items if not item.usable and not place.withdrawn), None)
         if not whole:
             return None
         if lost is not None and question.route != "tool":
-            self.gold.extend(items)
-            self.excluded[name] = self._why(lost, gold)
+            self.gold.extend(item for item, _ in items)
+            self.excluded[name] = self._why(lost, gold, next(place for item, place in items if item is lost))
             return None
-        readable = [item for item in items if self._readable(item, question.principal)]
-        expected = _expected(question, gold, len(items), len(readable))
+        standing = [item for item, _ in items if item.usable]
+        if items and not standing and question.route != "tool":
+            self.gold.extend(item for item, _ in items)
+            self.excluded[name] = f"withdrawn: a person decided that nothing at {self.label} says it any more"
+            return None
+        readable = [item for item in standing if self._readable(item, question.principal)]
+        expected = _expected(question, gold, len(standing), len(readable))
         if expected == "answer":
-            self.unreadable += len(items) - len(readable)
-            items = readable
-        self.gold.extend(replace(item, expected=expected) for item in items)
-        evidence = tuple(
-            Evidence(item.doc_id, item.span, item.quote, item.grade) for item in items if item.status in CARRIED
-        )
+            self.unreadable += len(standing) - len(readable)
+            standing = readable
+        self.gold.extend(replace(item, expected=expected) for item in standing)
+        evidence = tuple(Evidence(item.doc_id, item.span, item.quote, item.grade) for item in standing)
         return Question(
             name, question.text, evidence, question.need, gold.answerable, gold.answer, question.route,
             question.principal, question.tags, question.split, expected,
         )  # fmt: skip
 
-    def _items(self, question: WrittenQuestion, gold: WrittenGold, digest: str) -> tuple[list[GoldItem], bool]:
-        """The question's items without repeats, and whether none of them had a fault."""
-        items: dict[tuple[object, ...], GoldItem] = {}
+    def _journey(self, question: WrittenQuestion, gold: WrittenGold) -> Journey:
+        """From the version of the gold's words to this one; older marks are followed past a later re-marking."""
+        remarked = self.marks != self.label and question.gold_at(self.label, self.file.labels) is not gold
+        return Journey(
+            gold.evidence_label, self.label, self.file.labels, question.text, gold.answer,
+            self.decisions.get(question.question_id, ()), self.marks, remarked,
+        )  # fmt: skip
+
+    def _answered(self, question: WrittenQuestion, gold: WrittenGold, journey: Journey) -> WrittenGold:
+        """The gold with the answer that a person gave when an item was reviewed, if any did."""
+        for position, written in enumerate(gold.evidence):
+            decision = journey.decision(position, written)
+            if decision is not None and decision.answer:
+                return replace(gold, answer=decision.answer)
+        return gold
+
+    def _gold_hash(self, question: WrittenQuestion, gold: WrittenGold, journey: Journey) -> str:
+        """What two runs must share: the gold as written, and what a person decided of it since."""
+        digest = question.gold_hash(self.marks, self.file.labels)
+        decided = [
+            [position, decision.verdict, decision.evidence.plain if decision.evidence else None]
+            for position, written in enumerate(gold.evidence)
+            if (decision := journey.decision(position, written)) is not None
+        ]
+        return hashlib.sha256(canonical_json([digest, decided]).encode()).hexdigest() if decided else digest
+
+    def _items(
+        self, question: WrittenQuestion, gold: WrittenGold, journey: Journey, digest: str
+    ) -> tuple[list[tuple[GoldItem, Place]], bool]:
+        """The question's items without repeats and where they stand, and whether none of them had a fault."""
+        items: dict[tuple[object, ...], tuple[GoldItem, Place]] = {}
         whole = True
         for position, written in enumerate(gold.evidence):
-            found = self._place(written, gold)
-            if found is None:
+            place = self._place(written, position, journey)
+            if place is None:
                 whole = False
                 continue
-            status, doc_id, span = found
             quote = written.quote
-            if span is not None:
-                quote = self.documents[doc_id].text[span.start : span.end]
+            if place.span is not None:
+                quote = self.documents[place.doc_id].text[place.span.start : place.span.end]
+            usable = place.span is not None or self.file.unit == "document"
             item = GoldItem(
-                question.question_id, position, status, doc_id, span, quote, written.grade, question.need, digest, None
-            )
-            key = (doc_id, span) if status in CARRIED else (doc_id, *written.plain[:-1])
-            first = items.setdefault(key, item)
+                question.question_id, position, place.status, place.doc_id, place.span, quote, written.grade,
+                question.need, digest, None, usable,
+            )  # fmt: skip
+            key = (place.doc_id, place.span) if usable else (place.doc_id, *written.plain[:-1])
+            first, _ = items.setdefault(key, (item, place))
             if first is not item:
                 self.duplicates += 1
                 if first.grade != item.grade:
@@ -185,28 +237,30 @@ class _Resolver:
                     )  # fmt: skip
         return list(items.values()), whole
 
-    def _place(self, written: WrittenEvidence, gold: WrittenGold) -> Place | None:
-        """Status, document and span of one item at this version; None where it has a fault."""
+    def _place(self, written: WrittenEvidence, position: int, journey: Journey) -> Place | None:
+        """Where one item stands at this version; None where it has a fault."""
         if self.file.unit == "document":
             doc_id = self.placer.doc_id(written)
             if doc_id not in self.documents:
                 self.missing.add(doc_id)
-            return "unchanged", doc_id, None
-        if gold.evidence_label != self.label:
-            return self.placer.carried(written, gold.evidence_label)
-        found = self.placer.here(written)
+            return Place("unchanged", doc_id, None)
+        if journey.source not in self.travels:
+            return Place("deleted", written.doc_id, None)
+        found = self.travels.place(written, position, journey)
         if isinstance(found, Fault):
-            self.faults.extend([replace(found, file=self.file.file, line=written.line, path=written.path)])
+            if not found.file:
+                found = replace(found, file=self.file.file, line=written.line, path=written.path)
+            self.faults.extend([found])
             return None
         return found
 
-    def _why(self, item: GoldItem, gold: WrittenGold) -> str:
-        where = f"evidence[{item.evidence}], taken from {item.doc_id} at {gold.evidence_label}"
-        if item.status == "ambiguous":
-            return f"ambiguous: {where}, stands in several places at {self.label}"
-        if gold.evidence[item.evidence].start is not None and gold.evidence_label not in self.placer.sources:
-            return f"deleted: {where}, is given as offsets, and that version was not at hand to read its words"
-        return f"deleted: {where}, does not stand word for word in any document at {self.label}"
+    def _why(self, item: GoldItem, gold: WrittenGold, place: Place) -> str:
+        where = f"evidence[{item.evidence}], taken from {gold.evidence[item.evidence].doc_id} at {gold.evidence_label}"
+        if gold.evidence_label not in self.travels:
+            return f"deleted: {where}, and that version was not at hand to carry it from"
+        ground = place.carried.ground if place.carried is not None else ""
+        what = "edited, and the fact changed" if place.status == "edited" else place.status
+        return f"{what}: {where}" + (f" ({ground})" if ground else "")
 
     def _readable(self, item: GoldItem, principal: Sequence[str] | None) -> bool:
         """A document that the corpus lacks counts as readable: it stays in the gold."""

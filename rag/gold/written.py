@@ -121,7 +121,10 @@ class QuestionFile:
 
     @property
     def content_hash(self) -> str:
-        """sha256 of every question with all its gold, answers, tags and split; their order does not count."""
+        """sha256 of every question with all its gold, answers, tags and split; their order does not count.
+
+        A review is not part of it: it is what became of the gold, not the gold.
+        """
         rows = sorted(
             canonical_json(
                 [

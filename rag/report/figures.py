@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.compare import Rung, ladder
+from rag.curves import Curve
+from rag.errors import Fault, InputError
 from rag.records import Run
 from rag.report import check_format
 from rag.scoring import Scores
@@ -14,6 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, LINE, FILL, GAIN = "#1f2933", "#9aa5b1", "#2f6f8f", "#b3541e"
+# Okabe and Ito's colours, which people with any colour vision tell apart, darkened where white paper needs it.
+_STYLES = (
+    ("#0072b2", "o"), ("#d55e00", "s"), ("#007a5a", "^"), ("#a8487f", "D"), ("#8a6d00", "v"), ("#45a5dc", "P"),
+    ("#444444", "X"), ("#9c6b30", "*"),
+)  # fmt: skip
+_Point = tuple[int, float | None, float | None, float | None]  # budget, value, low, high
 
 
 def draw_ladder(run: Run, scores: Scores, path: Path, which: str = "test", metric: str | None = None) -> None:
@@ -106,3 +115,117 @@ def _plain(axes: Any) -> None:
     axes.tick_params(axis="y", length=0, labelsize=10)
     axes.grid(axis="x", color="#e4e7eb", linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def draw_budget_curves(run: Run, curves: Sequence[Curve], path: Path, version: str | None = None) -> None:
+    """Recall against the token budget, a line a system with its 95% band; beside it the paired difference.
+
+    Args:
+        run: Where the curves come from.
+        curves: What `rag.curves.budget_curves` returned.
+        path: `.png`, `.svg` or `.pdf`.
+        version: Corpus version; the newest by default.
+
+    Raises:
+        InputError: The format is unknown, or there is no curve of that version.
+    """
+    check_format(path)
+    from matplotlib.figure import Figure
+
+    label = run.versions[-1] if version is None else version
+    shown = [curve for curve in curves if curve.corpus_version == label]
+    if not shown:
+        raise InputError(Fault(f"no budget curve of version {label!r}", must_be=", ".join(run.versions)))
+    others = [curve for curve in shown if curve.against]
+    figure = Figure(figsize=(10.4 if others else 5.8, 4.4), layout="constrained")
+    axes = list(figure.subplots(1, 2 if others else 1, squeeze=False)[0])
+    styles = {curve.system: _STYLES[position % len(_STYLES)] for position, curve in enumerate(shown)}
+    recall = {curve.system: [(p.budget, p.value, p.ci_low, p.ci_high) for p in curve.points] for curve in shown}
+    _curves(axes[0], recall, styles)
+    axes[0].set_ylim(0, 1.02)
+    axes[0].set_ylabel("recall within the budget", color=INK)
+    if others:
+        gain = {
+            curve.system: [(p.budget, p.difference, p.difference_low, p.difference_high) for p in curve.points]
+            for curve in others
+        }
+        _curves(axes[1], gain, styles)
+        axes[1].axhline(0, color=INK, linewidth=1, zorder=1)
+        axes[1].set_ylabel(f"paired difference to {others[0].against}", color=INK)
+    corpus, config = run.manifest["corpus"], run.manifest["config"]
+    span = f"≥ {config['coverage']:.0%} of each span" if corpus["unit"] == "span" else "whole documents"
+    n = max(point.n for curve in shown for point in curve.points)
+    figure.suptitle(
+        f"{corpus['dataset']} @ {label} · {shown[0].slice} · n={n} · {span} · bands: 95% bootstrap intervals",
+        fontsize=9,
+        color=INK,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=160, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _curves(axes: Axes, lines: Mapping[str, list[_Point]], styles: Mapping[str, tuple[str, str]]) -> None:
+    """Lines over budgets on a log2 axis, each named at its right end."""
+    ends: list[tuple[int, float, str]] = []
+    budgets = sorted({budget for points in lines.values() for budget, *_ in points})
+    for system, points in lines.items():
+        colour, marker = styles[system]
+        defined = [(budget, value, low, high) for budget, value, low, high in points if value is not None]
+        if not defined:
+            continue
+        at = [budget for budget, *_ in defined]
+        low = [value if low is None else low for _, value, low, _ in defined]
+        high = [value if high is None else high for _, value, _, high in defined]
+        axes.fill_between(at, low, high, color=colour, alpha=0.1, linewidth=0)
+        axes.plot(
+            at, [value for _, value, *_ in defined], marker, color=colour, markersize=5.5, linewidth=1.8, linestyle="-"
+        )
+        ends.append((at[-1], defined[-1][1], system))
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+    axes.minorticks_off()
+    axes.set_xlim(budgets[0] / 1.12, budgets[-1] * 1.12)
+    axes.set_xlabel("tokens of context", color=INK)
+    _plain(axes)
+    axes.grid(axis="y", color="#e4e7eb", linewidth=0.8)
+    _name_ends(axes, ends, styles)
+
+
+def _name_ends(axes: Axes, ends: list[tuple[int, float, str]], styles: Mapping[str, tuple[str, str]]) -> None:
+    """Each line's name beside its last point, moved apart where two would overlap, and joined to it."""
+    low, high = axes.get_ylim()
+    ends = sorted(ends, key=lambda end: end[1])
+    places = _apart([value for _, value, _ in ends], (high - low) * 0.06)
+    for place, (budget, value, system) in zip(places, ends, strict=True):
+        axes.annotate(
+            system,
+            (budget, value),
+            xycoords="data",
+            xytext=(1.06, place),
+            textcoords=("axes fraction", "data"),
+            va="center",
+            fontsize=9,
+            color=styles[system][0],
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": styles[system][0],
+                "linewidth": 0.7,
+                "shrinkA": 1,
+                "shrinkB": 3,
+                "relpos": (0, 0.5),
+            },
+        )
+
+
+def _apart(values: list[float], gap: float) -> list[float]:
+    """Rising values moved as little as need be (in squares) until neighbours are `gap` apart: pooled means."""
+    pools: list[tuple[float, int]] = []
+    for position, value in enumerate(values):
+        total, count = value - position * gap, 1
+        while pools and pools[-1][0] / pools[-1][1] > total / count:
+            before, more = pools.pop()
+            total, count = total + before, count + more
+        pools.append((total, count))
+    flat = [total / count for total, count in pools for _ in range(count)]
+    return [value + position * gap for position, value in enumerate(flat)]

@@ -46,14 +46,15 @@ def plan(job: Job, store: Store) -> list[PlannedUnit]:
     for label in job.labels:
         for system in job.experiment.systems:
             found = find(store, work.answers_key(system, label)) is not None
-            chunks_found = find(store, work.chunks_key(system, label)) is not None
+            searched = system.index_version or label
+            chunks_found = find(store, work.chunks_key(system, searched)) is not None
             missing: dict[str, int] = {}
             if not found:
                 memo.missing = {}
-                version = work.versions()[label]
+                questions, snapshot = work.versions()[label].gold.questions, work.versions()[searched].snapshot
                 wired = dataclasses.replace(system.wired(job.experiment.tokenizer, memo), gate=None)
-                counter: TokenCounter = work.counter(label)
-                answer(wired, version.snapshot, work.chunks(system, label), version.gold.questions, counter)
+                counter: TokenCounter = work.counter(searched)
+                answer(wired, snapshot, work.chunks(system, searched), questions, counter)
                 missing = dict(memo.missing)
             planned.append(PlannedUnit(system.name, label, chunks_found, found, missing))
     return planned

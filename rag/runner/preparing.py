@@ -8,7 +8,7 @@ from pathlib import Path
 from rag.config import Experiment, Reading, read_experiment
 from rag.corpus import DatasetFile, read_dataset
 from rag.datasets import load_versions
-from rag.errors import Faults, InputError
+from rag.errors import Faults, InputError, nearest
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,23 @@ def prepare(path: Path, *, check_gold: bool = False) -> Job:
     labels: tuple[str, ...] = ()
     if dataset is not None:
         labels = _labels(reading, dataset, faults)
+        _check_index_versions(reading, dataset, faults)
         if faults or check_gold:
             load_versions(dataset, labels, faults)
     faults.raise_if_any()
     if experiment is None or dataset is None:
         raise InputError(f"{path}: not an experiment")
     return Job(experiment, dataset, labels)
+
+
+def _check_index_versions(reading: Reading, dataset: DatasetFile, faults: Faults) -> None:
+    """An `index_version` is a label of the dataset."""
+    for written, path, file, line in reading.index_versions:
+        if written not in dataset.labels:
+            faults.add(
+                f"no version is labelled {written!r}", file=file, line=line, path=path,
+                must_be=f"one of: {', '.join(dataset.labels)}", hint=nearest(written, dataset.labels),
+            )  # fmt: skip
 
 
 def _labels(reading: Reading, dataset: DatasetFile, faults: Faults) -> tuple[str, ...]:

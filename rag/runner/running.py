@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import warnings
 from collections import Counter
@@ -21,13 +22,14 @@ import rag
 from rag import registry
 from rag.config import Experiment
 from rag.context import TokenCounter
-from rag.corpus import DatasetFile
-from rag.datasets import Version, dataset_key, load_versions
+from rag.corpus import DatasetFile, load_snapshot
+from rag.datasets import Version, dataset_keys, load_versions
 from rag.errors import Faults, MeasureError, RagWarning
 from rag.pipeline import answer, chunk_snapshot
 from rag.protocols import Progress
 from rag.records import RECORDED, SCHEMA_VERSION, RunWriter, concatenate, discard, reserve, unfinished
 from rag.runner.preparing import Job
+from rag.runner.staleness import stale_places, superseded
 from rag.runner.tables import (
     ANSWERED,
     answered_tables,
@@ -37,6 +39,7 @@ from rag.runner.tables import (
     gold_table,
     of_system,
     question_table,
+    stale_gold_table,
 )
 from rag.runner.units import Unit, find, found_or_computed, keep, library_versions, plugin_sources, unit_key
 from rag.store import Store
@@ -99,6 +102,7 @@ def run(job: Job, *, results: Path, store: Store, progress: Progress, latency: b
     for name in RECORDED:
         writer.table(name, tables[name])
     writer.text("config.yaml", yaml.safe_dump(job.experiment.resolved(), sort_keys=False, allow_unicode=True))
+    manifest["corpus"]["dataset_path"] = _beside(folder / run_id, work.dataset.root)
     manifest |= {
         "run_id": run_id,
         "config_hash": config_hash,
@@ -122,10 +126,12 @@ class Work:
         self.experiment: Experiment = job.experiment
         self.dataset: DatasetFile = job.dataset
         self.labels = job.labels
+        indexed = {system.index_version for system in job.experiment.systems}
+        self.indexed = tuple(label for label in job.dataset.labels if label in {*job.labels, *indexed})
         self.store = store
         self.progress = progress
         self.latency = latency
-        self.keys = {label: dataset_key(job.dataset, label) for label in job.labels}
+        self.keys = dataset_keys(job.dataset, self.indexed)
         self.kept: list[str] = []
         self.computed: list[str] = []
         self.errors: dict[tuple[str, str], int] = {}
@@ -154,9 +160,9 @@ class Work:
     def versions(self) -> dict[str, Version]:
         """The versions with their gold, read once."""
         if self._versions is None:
-            self.progress.say(f"reading {self.dataset.name}: {', '.join(self.labels)}")
+            self.progress.say(f"reading {self.dataset.name}: {', '.join(self.indexed)}")
             faults = Faults()
-            loaded = load_versions(self.dataset, self.labels, faults)
+            loaded = load_versions(self.dataset, self.indexed, faults)
             faults.raise_if_any()
             self._versions = {version.label: version for version in loaded}
         return self._versions
@@ -178,19 +184,32 @@ class Work:
                 parts[name].append(unit.tables[name])
             versions.append({"label": label, **unit.notes["version"]})
             notes.extend(f"{label}: {note}" for note in unit.notes["notes"])
+        for label in self.indexed:
+            if label not in self.labels:  # searched by an index that was not built again; nobody's questions
+                unit, _ = found_or_computed(
+                    self.store, self._dataset_unit_key(label), partial(self._dataset_unit, label)
+                )
+                parts["documents"].append(unit.tables["documents"])
         total = len(self.labels) * len(self.experiment.systems)
         chunked: set[tuple[str, str]] = set()
+        stale: set[tuple[str, str]] = set()
         for label in self.labels:
             for system in self.experiment.systems:
                 place = f"{system.name} @ {label}"
                 self.progress.begin(place, len(self.kept) + len(self.computed), total)
-                if (system.chunking_id(), label) not in chunked:
-                    chunked.add((system.chunking_id(), label))
+                searched = system.index_version or label
+                if (system.chunking_id(), searched) not in chunked:
+                    chunked.add((system.chunking_id(), searched))
                     unit, _ = found_or_computed(
-                        self.store, self.chunks_key(system, label), partial(self._chunk_unit, system, label)
+                        self.store, self.chunks_key(system, searched), partial(self._chunk_unit, system, searched)
                     )
                     parts["chunks"].append(unit.tables["chunks"])
                     notes.extend(f"{place}: {note}" for note in unit.notes["notes"])
+                if searched != label and (label, searched) not in stale:
+                    stale.add((label, searched))
+                    key = unit_key("stale_gold", dataset=self.keys[label], label=label, index=searched)
+                    unit, _ = found_or_computed(self.store, key, partial(self._stale_unit, label, searched))
+                    parts["stale_gold"].append(unit.tables["stale_gold"])
                 unit = self._answers(system, label, place)
                 for name in ANSWERED:
                     parts[name].append(of_system(unit.tables[name], system.name))
@@ -262,7 +281,23 @@ class Work:
     def _chunk_unit(self, system: System, label: str) -> Unit:
         with _warnings_collected() as said:
             chunks = self.chunks(system, label)
-        return Unit({"chunks": chunk_table(system.chunking_id(), label, chunks)}, {"notes": _counted(said)})
+            superseded = self._superseded(label, chunks)
+        made = chunk_table(system.chunking_id(), label, chunks, superseded)
+        return Unit({"chunks": made}, {"notes": _counted(said)})
+
+    def _superseded(self, label: str, chunks: ChunkSet) -> list[bool]:
+        newest = self.dataset.labels[-1]
+        if label == newest:
+            return [False] * len(chunks)
+        documents = self.versions()[label].snapshot
+        loaded = self.versions().get(newest)
+        return superseded(chunks, documents, loaded.snapshot if loaded else load_snapshot(self.dataset, newest)[0])
+
+    def _stale_unit(self, label: str, index: str) -> Unit:
+        version, searched = self.versions()[label], self.versions()[index]
+        limit = LATENCY_QUESTIONS if self.latency else None
+        places = stale_places(version.gold, version.snapshot, searched.snapshot, self.dataset.unit, limit)
+        return Unit({"stale_gold": stale_gold_table(label, index, places)}, {})
 
     def _answers(self, system: System, label: str, place: str) -> Unit:
         key = self.answers_key(system, label)
@@ -278,16 +313,16 @@ class Work:
 
     def _compute_answers(self, system: System, label: str) -> Unit:
         wired = system.wired(self.experiment.tokenizer, self.store)
-        version = self.versions()[label]
+        version, searched = self.versions()[label], system.index_version or label
         questions = version.gold.questions[: LATENCY_QUESTIONS if self.latency else None]
-        chunks = self.chunks(system, label)
+        chunks = self.chunks(system, searched)
         with _warnings_collected() as said:
             outcomes = answer(
                 wired,
-                version.snapshot,
+                self.versions()[searched].snapshot,
                 chunks,
                 questions,
-                self.counter(label),
+                self.counter(searched),
                 alone=self.store.bypassed if self.latency else None,
             )
         errors = sum(outcome.status == "error" for outcome in outcomes)
@@ -308,6 +343,7 @@ class Work:
                 system.name: {
                     "parent": system.parent,
                     "chunking_id": system.chunking_id(),
+                    **({} if system.index_version is None else {"index_version": system.index_version}),
                     "identity": system.identity(),
                     "identity_hash": hashlib.sha256(registry.canonical_json(system.identity()).encode()).hexdigest(),
                 }
@@ -325,6 +361,14 @@ class Work:
             "packages": {"touchstone-rag": rag.__version__, **dict(library_versions())},
             "notes": list(dict.fromkeys(notes)),
         }
+
+
+def _beside(run: Path, dataset: Path) -> str | None:
+    """Where the dataset stands, seen from the run's folder; None on another drive."""
+    try:
+        return Path(os.path.relpath(dataset.resolve(), run.resolve())).as_posix()
+    except ValueError:
+        return None
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:

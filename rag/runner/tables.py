@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.gold.resolve import Resolved
+from rag.gold.carrying import Carried
+from rag.gold.resolve import GoldItem, Resolved
 from rag.gold.written import QuestionFile, WrittenQuestion
 from rag.pipeline import Outcome
 from rag.records import empty, schemas, table
@@ -98,8 +99,37 @@ def gold_table(label: str, gold: Resolved, limit: int | None = None) -> pa.Table
     return table("gold", columns)
 
 
-def chunk_table(chunking_id: str, label: str, chunks: ChunkSet) -> pa.Table:
-    """`chunks.parquet` of one chunking of one corpus version."""
+def stale_gold_table(label: str, index: str, places: Iterable[tuple[GoldItem, Carried | None]]) -> pa.Table:
+    """`stale_gold.parquet`: where the gold of one version stands in the index of another.
+
+    Args:
+        label: The version of the questions.
+        index: The version that was indexed.
+        places: Items with what became of them there; None in document unit where the index lacks the document.
+    """
+    rows: dict[str, list[Any]] = {name: [] for name in schemas()["stale_gold"].names}
+    for item, carried in places:
+        span = carried.span if carried is not None and carried.carried else None
+        row = {
+            "question_id": item.question_id, "corpus_version": label, "index_version": index,
+            "evidence": item.evidence, "doc_id": carried.doc_id if carried is not None else item.doc_id,
+            "start": span.start if span else None, "end": span.end if span else None, "grade": item.grade,
+            "status": carried.status if carried is not None else "deleted",
+        }  # fmt: skip
+        for name, values in rows.items():
+            values.append(row[name])
+    return table("stale_gold", rows)
+
+
+def chunk_table(chunking_id: str, label: str, chunks: ChunkSet, superseded: Sequence[bool]) -> pa.Table:
+    """`chunks.parquet` of one chunking of one corpus version.
+
+    Args:
+        chunking_id: Names the way of cutting.
+        label: The version.
+        chunks: In the order of their rows.
+        superseded: Per chunk, whether its text no longer stands in the newest version.
+    """
     n = len(chunks)
     return table(
         "chunks",
@@ -118,6 +148,7 @@ def chunk_table(chunking_id: str, label: str, chunks: ChunkSet) -> pa.Table:
             "context_text": chunks.context_texts,
             "shown_start": chunks.shown_starts,
             "shown_end": chunks.shown_ends,
+            "superseded": list(superseded),
         },
     )
 

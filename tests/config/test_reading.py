@@ -303,7 +303,13 @@ def test_what_is_required_is_asked_for(load: Any) -> None:
 
 def test_every_key_of_the_schema_has_a_place() -> None:
     assert set(ContextModel.model_fields) == {field.name for field in dataclasses.fields(ContextSettings)}
-    assert set(SystemModel.model_fields) - {"extends"} == {*SEAMS, "depth", "candidates", "context"} - {"embedder"}
+    assert set(SystemModel.model_fields) - {"extends"} == {
+        *SEAMS,
+        "depth",
+        "candidates",
+        "context",
+        "index_version",
+    } - {"embedder"}
     fields = {field.name for field in dataclasses.fields(Experiment)}
     assert set(ExperimentModel.model_fields) - fields == {"sweep", "defaults", "tokenizer"} - fields
 

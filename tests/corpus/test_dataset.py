@@ -66,7 +66,7 @@ def test_all_faults_are_reported_together_with_line_path_and_hint(tmp_path):
     text = (
         "acess: open\nunit: page\nbase: v3\ndefault_permissions: hr\n"
         "versions:\n  - {label: v1, path: a}\n  - {label: v1, path: b, pth: c}\n  - {label: latest, path: d}\n"
-        "  - {path: e}\n  - {label: v2, git: {repo: x, rev: y}}\n"
+        "  - {path: e}\n  - {label: v2, git: {repo: x, rew: y}}\n"
     )
     found = faults(tmp_path, text)
     assert [(line, path) for line, path, _ in found] == [
@@ -75,7 +75,8 @@ def test_all_faults_are_reported_together_with_line_path_and_hint(tmp_path):
         (7, "versions.1.label"),
         (8, "versions.2.label"),
         (9, "versions.3.label"),
-        (10, "versions.4.git"),
+        (10, "versions.4.git.rew"),
+        (10, "versions.4.git.rev"),
         (2, "unit"),
         (4, "default_permissions"),
         (3, "base"),
@@ -83,7 +84,7 @@ def test_all_faults_are_reported_together_with_line_path_and_hint(tmp_path):
     texts = "\n".join(text for _, _, text in found)
     assert "did you mean 'access'?" in texts
     assert "did you mean 'path'?" in texts
-    assert "not supported yet" in texts
+    assert "did you mean 'rev'?" in texts
     assert "the first is on line 6" in texts
 
 
@@ -106,6 +107,38 @@ def test_all_faults_are_reported_together_with_line_path_and_hint(tmp_path):
 )
 def test_a_fault_says_what_must_be(tmp_path, text, message):
     assert message in "\n".join(text for _, _, text in faults(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("entry", "path", "message"),
+    [
+        ("git: x", "versions.0.git", "not a place in git; must be {repo, rev, path}; got 'x'"),
+        ("git: ", "versions.0.git", "not a place in git; must be {repo, rev, path}; got nothing"),
+        ("git: {repo: r, rev: v1}, path: docs", "versions.0.path", "both `path` and `git`"),
+        ("git: {rev: v1}", "versions.0.git.repo", "missing"),
+        ("git: {repo: r}", "versions.0.git.rev", "missing"),
+        ("git: {repo: r, rev: v1, path: }", "versions.0.git.path", "missing"),
+        ("git: {repo: r, rev: [v1]}", "versions.0.git.rev", "not a text"),
+        ("git: {repo: r, rev: --output=x}", "versions.0.git.rev", "'--output=x' is an option, not a revision"),
+        ("git: {repo: r, rev: v1, path: ../docs}", "versions.0.git.path", "leads out of the repository"),
+        ("git: {repo: r, rev: v1, path: /docs}", "versions.0.git.path", "leads out of the repository"),
+        ('git: {repo: "r\\0", rev: v1}', "versions.0.git.repo", "holds a NUL character"),
+        ("git: {repo: r, rev: v1, branch: x}", "versions.0.git.branch", "unknown key; known: path, repo, rev"),
+    ],
+)
+def test_a_wrong_place_in_git_is_one_fault_with_its_line(tmp_path, entry, path, message):
+    ((line, where, text),) = faults(tmp_path, f"name: x\nversions:\n  - {{label: v1, {entry}}}\n")
+    assert (line, where) == (3, path)
+    assert message in text
+
+
+def test_a_place_in_git_is_read_as_text_with_the_line_of_each_key(tmp_path):
+    text = "versions:\n  - label: a\n    git:\n      repo: ../r/\n      rev: 1.10\n      path: ./docs//x/\n"
+    (version,) = read_dataset(write(tmp_path, text)).versions
+    place = version.git
+    assert (place.repo, place.rev, place.path) == (tmp_path / "../r", "1.10", "docs/x")
+    assert (place.lines["repo"], place.lines["rev"], place.lines["path"]) == (4, 5, 6)
+    assert version.shown_file("a.md") == "../r@1.10:docs/x/a.md"
 
 
 def test_a_missing_dataset(tmp_path):

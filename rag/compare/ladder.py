@@ -1,4 +1,4 @@
-"""Paired differences between systems of one run, on the questions that both answered for. First form: ladders.
+"""Ladders: the systems of one run in order, each with its paired gain over the system that it extends.
 
 Values come from the measurements; nothing is measured or read from disk here.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from rag import stats
 from rag.cells import read_version, slices
-from rag.errors import Fault, InputError, nearest
+from rag.compare.sides import baseline, known
 from rag.metrics import parse
 from rag.metrics.cell import BoolArray
 from rag.records import Run
@@ -120,11 +120,11 @@ def ladder(
         InputError: The slice, the metric or the version is not in the scores.
     """
     label = run.versions[-1] if version is None else version
-    _known("corpus version", label, run.versions)
+    known("corpus version", label, run.versions)
     masks = slices(read := read_version(run, label))
-    _known("slice", slice, list(masks))
+    known("slice", slice, list(masks))
     if metric is not None:
-        _known("metric", metric, list(scores.metrics))
+        known("metric", metric, list(scores.metrics))
     candidates = [metric] if metric is not None else list(scores.metrics)
     shown = next((name for name in candidates if parse(name).family.level == "question"), None)
     ids = [name for name, inside in zip(read.question_ids, masks[slice], strict=True) if inside]
@@ -150,8 +150,8 @@ def _against(run: Run, system: str) -> str | None:
     parent = run.manifest["systems"][system].get("parent")
     if parent in run.systems and parent != system:
         return str(parent)
-    baseline = run.manifest["config"].get("baseline") or run.systems[0]
-    return str(baseline) if baseline in run.systems and baseline != system else None
+    first = baseline(run)
+    return first if first != system else None
 
 
 def _figures(scores: Scores, version: str, which: str) -> dict[tuple[str, str], Figure]:
@@ -186,8 +186,3 @@ def _values(
             values, defined = found[system]
             values[place[question_id]], defined[place[question_id]] = value, True
     return found
-
-
-def _known(kind: str, word: str, known: list[str]) -> None:
-    if word not in known:
-        raise InputError(Fault(f"the run has no {kind} {word!r}", hint=nearest(word, known)))
