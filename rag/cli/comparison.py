@@ -62,6 +62,8 @@ def _print_table(found: Comparison) -> None:
         show.out()
         _print_splits(found)
     show.out()
+    _print_losses(found)
+    show.out()
     _print_footer(found, first)
 
 
@@ -100,6 +102,8 @@ def _print_detail(found: Comparison, one: Compared) -> None:
     if not one.pairing.same_corpus:
         show.out()
         _print_split(one.splits[0])
+    show.out()
+    _print_losses(found)
     for outcome, side in (("lost", "lost at"), ("won", "had been lost at")):
         changes = [change for change in one.changes if change.outcome == outcome]
         if changes:
@@ -177,6 +181,17 @@ def _split_remarks(split: Split) -> Iterator[str]:
         yield f"not computable: {cell}: {reason}"
     if split.dropped:
         yield f"{len(split.dropped)} not in the split: {wording.named(split.dropped)}"
+
+
+def _print_losses(found: Comparison) -> None:
+    """Where each side lost evidence: a column for each stage that lost any."""
+    rows = [(side, found.losses[side]) for side in found.values if side in found.losses]
+    stages = list(dict.fromkeys(stage for _, row in rows for stage in row.counts))
+    stages = [stage for stage in stages if any(row.counts[stage] for _, row in rows)]
+    show.table(
+        ["evidence lost at", *stages, "of items"],
+        [[str(side), *(str(row.counts[stage]) for stage in stages), str(row.items)] for side, row in rows],
+    )
 
 
 def _print_changes(outcome: str, side: str, changes: Sequence[QuestionChange]) -> None:

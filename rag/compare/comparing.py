@@ -19,6 +19,7 @@ from rag.compare.sides import Side, chosen_pairs
 from rag.compare.splitting import Split, split
 from rag.compare.supplying import Supplier
 from rag.errors import Fault, InputError, MeasureError
+from rag.funnel import Lost, funnel, lost
 from rag.metrics import Metric, parse
 from rag.protocols import Progress, Silent
 from rag.records import Run
@@ -53,6 +54,7 @@ class Comparison:
         values: Side -> its own value on the whole slice, one figure a metric.
         choice: Which system to use; None where the sides are not systems of one run on one version.
         tokens: Side -> mean context tokens over the slice, where contexts were recorded.
+        losses: Side -> how many items of evidence were lost at which stage, over the slice.
         unpaired: Metrics that have no value for a single question.
         detail: One pair was asked for by name, so its questions are shown.
     """
@@ -63,6 +65,7 @@ class Comparison:
     pairs: tuple[Compared, ...]
     values: Mapping[Side, tuple[Figure, ...]]
     tokens: Mapping[Side, float | None]
+    losses: Mapping[Side, Lost]
     choice: Choice | None
     unpaired: tuple[str, ...]
     detail: bool
@@ -129,7 +132,7 @@ def compare(
     return Comparison(
         slice, margin, tuple(map(str, paired)), tuple(compared),
         {side: _figures(arm, paired, slice, seed, resamples) for side, arm in arms.items()},
-        {side: _mean(arm, slice) for side, arm in arms.items()}, choice, tuple(unpaired),
+        {side: _mean(arm, slice) for side, arm in arms.items()}, _losses(list(arms), slice), choice, tuple(unpaired),
         systems is not None or (len(pairs) == 1 and (other is not None or versions is not None)),
     )  # fmt: skip
 
@@ -177,6 +180,16 @@ def _figures(arm: Arm, metrics: Sequence[Metric], which: str, seed: int, resampl
         undefined, failed = int((counted & ~defined).sum()), int((counted & arm.failed(ids)).sum())
         found.append(Figure(str(metric), value, low, high, n, undefined, failed))
     return tuple(found)
+
+
+def _losses(sides: Sequence[Side], which: str) -> dict[Side, Lost]:
+    found: dict[Side, Lost] = {}
+    for run, version in dict.fromkeys((side.run, side.version) for side in sides):
+        names = [side.system for side in sides if side.run is run and side.version == version]
+        for row in lost(run, funnel(run, names, [version]), which):
+            if row.corpus_version == version:
+                found[Side(run, row.system, version)] = row
+    return found
 
 
 def _mean(arm: Arm, which: str) -> float | None:

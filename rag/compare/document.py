@@ -12,7 +12,7 @@ from rag.compare.splitting import Split
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """One document: `summary`, `differences`, `questions`, `split`, `which_to_use`.
+    """One document: `summary`, `differences`, `lost`, `questions`, `split`, `which_to_use`.
 
     `summary` holds each side's value on its whole slice; `differences` those on shared questions, new minus old.
     """
@@ -29,6 +29,10 @@ def document(comparison: Comparison) -> dict[str, Any]:
             for figure in figures
         ],
         "differences": [_row(found, row) for found in comparison.pairs for row in found.differences],
+        "lost": [
+            {**_place(side), "slice": comparison.slice, "items": row.items, "counts": dict(row.counts)}
+            for side, row in comparison.losses.items()
+        ],
         "questions": [_questions(found) for found in comparison.pairs],
         "split": [
             {**_sides(found), "slice": comparison.slice, **_split(one)}

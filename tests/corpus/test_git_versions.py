@@ -306,3 +306,16 @@ def test_an_object_that_is_not_there_is_said_once(tmp_path, repo):
 
 def test_a_repository_says_where_it_stands(repo):
     assert Repository.at(repo / "docs/sub") == Repository(repo / "docs/sub", shallow=False, below="docs/sub/")
+
+
+def test_a_name_that_is_not_utf8_is_a_fault_and_one_with_a_line_break_is_a_document(tmp_path, repo):
+    blob = git(repo, "rev-parse", "v1:docs/a.md")
+    tree = f"100644 blob {blob}\t".encode() + b"\xff.md\0" + f"100644 blob {blob}\tline\nbreak.md\0".encode()
+    made = subprocess.run(["git", "-C", str(repo), "mktree", "-z"], input=tree, check=True, capture_output=True)
+    sha = git(repo, "commit-tree", made.stdout.decode().strip(), "-m", "m")
+    data = dataset(tmp_path, f"git: {{repo: ../repo, rev: {sha}}}")
+    with pytest.raises(InputError, match="the file's name is not UTF-8"):
+        load_snapshot(data, "v1")
+    (document,) = load_snapshot(data, "v1", strict=False)[0].documents
+    assert document.doc_id == "line\nbreak.md"
+    assert len(fingerprint(data, "v1")) == 64
