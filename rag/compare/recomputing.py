@@ -19,7 +19,7 @@ from rag.errors import InputError, MissingDependencyError
 from rag.protocols import Progress
 from rag.records import Run
 from rag.runner import Job
-from rag.runner.running import Work
+from rag.runner.work import Work
 from rag.store import Store
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from rag.context import TokenCounter
 from rag.pipeline import answer
 from rag.protocols import Silent
 from rag.runner.preparing import Job
-from rag.runner.running import Work
 from rag.runner.units import find
+from rag.runner.work import Work
 from rag.store import PlanMemo, Store
 
 
