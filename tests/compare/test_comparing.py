@@ -124,7 +124,7 @@ def test_the_document_is_plain_json(tmp_path: Path) -> None:
     run = made(tmp_path, {"a": [FIRST, SECOND], "b": [FIRST, FIRST]})
     found = json.loads(json.dumps(document(compare(run)), allow_nan=False))
     assert set(found) == {
-        "runs", "slice", "margin", "metrics", "not_paired", "summary", "differences", "questions", "split",
+        "runs", "slice", "margin", "metrics", "not_paired", "summary", "differences", "lost", "questions", "split",
         "which_to_use",
     }  # fmt: skip
     row = found["differences"][0]
