@@ -1,8 +1,8 @@
 """Quotes to exact spans: where do these words stand in that document?
 
-Matching folds runs of white space to one space, curly quotation marks and apostrophes to straight ones, and NFD to NFC,
-and nothing else; the span is always in the original text. What a quote that is not found means is decided elsewhere
-(`resolve.py`); here it is a fault with a hint.
+A quote stands in whole words and whole numbers. Matching folds runs of white space to one space, curly quotation marks
+and apostrophes to straight ones, and NFD to NFC, and nothing else; the span is always in the original text. What a
+quote that is not found means is decided elsewhere (`resolve.py`); here it is a fault with a hint.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from functools import lru_cache
 import numpy as np
 
 from rag.errors import Fault, InputError
+from rag.text import UNSPACED
 from rag.types import Document, IntArray, Span
 
 _MARKS = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'})
 _BLANKS = re.compile(r"\s+")
 _LONG_BLANKS = re.compile(r"\s{2,}")
+_LETTER = rf"[^\W_{UNSPACED}]"  # a script without spaces has no words to tear
+_TORN_LEFT = re.compile(rf"{_LETTER}{_LETTER}$|\d[.,]\d$")
+_TORN_RIGHT = re.compile(rf"{_LETTER}{_LETTER}|\d[.,]\d")
 CLOSE = 60.0  # of 100: the least similarity at which a passage is named as the closest one
 
 
@@ -120,9 +124,15 @@ class Anchorer:
                 f"the quote stands only in a masked part of {doc_id} (line {line_of(text, hidden[0].start)})",
                 got=_quoted(quote), hint="front matter and comments are never searched or shown",
             )  # fmt: skip
+        torn = self._all(doc_id, quote, "", "", inside_words=True)
+        if torn:
+            return Fault(
+                f"the quote begins or ends inside a word or a number of {doc_id} (line {line_of(text, torn[0].start)})",
+                got=_quoted(quote), hint="quote whole words: 5,000 does not stand in 15,000",
+            )  # fmt: skip
         return Fault(f"the quote does not stand in {doc_id}", got=_quoted(quote), hint=self._hint(doc_id, quote))
 
-    def _all(self, doc_id: str, quote: str, before: str, after: str) -> list[Span]:
+    def _all(self, doc_id: str, quote: str, before: str, after: str, *, inside_words: bool = False) -> list[Span]:
         folded = self.folded(doc_id)
         wanted, before, after = fold_quote(quote), fold_quote(before), fold_quote(after)
         text, found = folded.text, []
@@ -131,7 +141,8 @@ class Anchorer:
             last = first + len(wanted)
             left = first - (text[first - 1 : first] == " ")
             right = last + (text[last : last + 1] == " ")
-            if text.endswith(before, 0, left) and text.startswith(after, right):
+            beside = text.endswith(before, 0, left) and text.startswith(after, right)
+            if beside and (inside_words or _whole(text, first, last)):
                 found.append(folded.span(first, last))
             first = text.find(wanted, first + 1)
         return found
@@ -155,6 +166,11 @@ class Anchorer:
         passage = text[first : last if last >= 0 else len(text)]
         line = line_of(self.documents[doc_id].text, self.folded(doc_id).span(first, first + 1).start)
         return f"the closest passage is on line {line}: {_quoted(passage)}"
+
+
+def _whole(text: str, first: int, last: int) -> bool:
+    """Whether `text[first:last]` begins and ends with whole words and whole numbers (`5,000` is torn from `15,000`)."""
+    return not (_TORN_LEFT.search(text[max(0, first - 2) : first + 1]) or _TORN_RIGHT.match(text[last - 1 : last + 2]))
 
 
 def anchor(document: Document, quote: str, before: str = "", after: str = "") -> Span:

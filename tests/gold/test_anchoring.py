@@ -109,7 +109,41 @@ def test_any_slice_is_found_where_it_stands(text, data):
         assert quote in fold_quote(text[span.start : span.end])
     joins = start and unicodedata.normalize("NFC", text[start - 1 : end]) != text[start - 1 : end]
     cut = end < len(text) and unicodedata.normalize("NFC", text[start : end + 1]) != text[start : end + 1]
-    if quote and not joins and not cut:
-        stripped = text[start:end]
-        first = start + len(stripped) - len(stripped.lstrip())
+    stripped = text[start:end]
+    first, last = start + len(stripped) - len(stripped.lstrip()), start + len(stripped.rstrip())
+    torn = any(before.isalnum() and after.isalnum() for before, after in (
+        (text[first - 1 : first], text[first : first + 1]), (text[last - 1 : last], text[last : last + 1])
+    ))  # fmt: skip
+    if quote and not joins and not cut and not torn:
         assert Span(first, start + len(stripped.rstrip())) in Anchorer([Document("a", text)]).places("a", quote)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("A fee of 15,000 euros.", "5,000 euros"),
+        ("A fee of 5,000.50 euros.", "A fee of 5,000"),
+        ("A fee of 1.5 percent.", "5 percent"),
+        ("The daily limit.", "aily lim"),
+        ("Every subcontractor.", "contractor"),
+    ],
+)
+def test_a_quote_is_never_torn_from_a_word_or_a_number(text, quote):
+    document = Document("a.md", text)
+    assert Anchorer([document]).places("a.md", quote) == []
+    with pytest.raises(InputError, match=r"begins or ends inside a word or a number of a.md \(line 1\)"):
+        anchor(document, quote)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("_Emphasis_ and `code`", "Emphasis"),
+        ("See 5,000, then stop", "5,000"),
+        ("In 2024. 5 days", "5 days"),
+        ("\u624b\u6570\u6599\u306f\u4e94\u5186\u3067\u3059", "\u6599\u306f\u4e94\u5186"),  # no spaces: no words to tear
+        ("a-b/c", "b"),
+    ],
+)
+def test_what_stands_beside_a_quote_may_be_punctuation_or_another_script(text, quote):
+    assert len(Anchorer([Document("a.md", text)]).places("a.md", quote)) == 1
