@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rag.corpus import DatasetFile, IngestReport, fingerprint, load_snapshot
-from rag.errors import Fault, Faults, InputError
+from rag.errors import Fault, Faults, InputError, RagWarning
+from rag.gold.carrying import STATUSES
 from rag.gold.journeys import Trip, trips
 from rag.gold.questions import read_questions
 from rag.gold.resolve import Resolved, resolve
 from rag.gold.review import Decision, read_reviews, review_files
+from rag.gold.reviewed import check_answers, unused, unused_line
 from rag.gold.written import QuestionFile
 from rag.types import Expected, Snapshot
 
 
 @dataclass(frozen=True)
 class Version:
-    """One corpus version, what reading it saw, and its gold."""
+    """One corpus version, what reading it saw, and its gold.
+
+    Attributes:
+        unused: A line for each decision of this version's review that changes nothing.
+    """
 
     label: str
     snapshot: Snapshot
     ingest: IngestReport
     questions: QuestionFile
     gold: Resolved
+    unused: tuple[str, ...] = ()
 
     def notes(self) -> list[str]:
         """What was skipped, masked, dropped or left out, with counts; empty where everything is as usual."""
@@ -38,9 +46,11 @@ class Version:
             (gold.duplicates, "repeated evidence items dropped"),
             (gold.not_relevant, "judgements of grade 0 or less dropped"),
             (gold.unreadable, "evidence items dropped that the principal may not read (another is enough)"),
+            (gold.withdrawn, "evidence items withdrawn by a person"),
         ]
         notes = [f"{n} {what}" for n, what in counted if n]
         notes.extend(ingest.warnings)
+        notes.extend(self.unused)
         if gold.excluded:
             names = ", ".join(sorted(gold.excluded))
             notes.append(f"{len(gold.excluded)} questions left out, their evidence is not in this version: {names}")
@@ -52,6 +62,8 @@ class Version:
         counts = ", ".join(f"{expected[name]} {what}" for name, what in _EXPECTED if expected[name])
         items = sum(len(question.evidence) for question in self.gold.questions)
         lines = [*self.ingest.lines(), f"  {len(self.questions.questions)} questions: {counts}; {items} evidence items"]
+        lines.extend(f"  {line}" for line in self._travelled())
+        lines.extend(f"  {line}" for line in self.unused)
         lines.extend(f"  left out: {name}: {reason}" for name, reason in self.gold.excluded.items())
         for n, what in (
             (len(self.gold.missing_documents), "gold documents that the corpus lacks"),
@@ -60,6 +72,21 @@ class Version:
         ):
             lines.extend([f"  {n} {what}"] if n else [])
         return lines
+
+    def _travelled(self) -> list[str]:
+        """How many items came here from another version, could not come, or were placed by a person."""
+        gold = self.gold
+        found = [
+            f"{what}: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts.get(status))
+            for what, counts in (("carried", gold.carried), ("not carried", gold.not_carried))
+            if counts
+        ]
+        decided = gold.reviewed + gold.withdrawn
+        if decided:
+            found.append(
+                f"decided by a person: {decided}" + (f", {gold.withdrawn} withdrawn" if gold.withdrawn else "")
+            )
+        return found
 
     def plain(self) -> dict[str, Any]:
         """What is worth recording of it, as plain values."""
@@ -80,6 +107,11 @@ class Version:
             "questions_hash": self.questions.content_hash,
             "excluded": dict(self.gold.excluded),
             "missing_documents": list(self.gold.missing_documents),
+            "carried": dict(self.gold.carried),
+            "not_carried": dict(self.gold.not_carried),
+            "reviewed": self.gold.reviewed,
+            "withdrawn": self.gold.withdrawn,
+            "unused_decisions": list(self.unused),
         }
 
 
@@ -113,6 +145,8 @@ def load_versions(dataset: DatasetFile, labels: Sequence[str], faults: Faults) -
     """
     questions = load_questions(dataset, faults)
     reviews = read_reviews(dataset.root, dataset.labels, faults)
+    check_answers(reviews, questions, faults)
+    idle = unused(reviews, questions)
     snapshots: dict[str, Snapshot] = {}
     reports: dict[str, IngestReport] = {}
     for label in dict.fromkeys([*labels, *source_labels(questions, labels, reviews)]):
@@ -128,6 +162,7 @@ def load_versions(dataset: DatasetFile, labels: Sequence[str], faults: Faults) -
             reports[label],
             questions,
             resolve(questions, snapshots[label], label, found, sources=snapshots, reviews=reviews),
+            tuple(unused_line(decision, why) for decision, why in idle.items() if decision.target == label),
         )
         for label in labels
         if label in snapshots
@@ -161,6 +196,9 @@ def carry(dataset: DatasetFile, source: str, target: str) -> list[Trip]:
                                must_be="span"))  # fmt: skip
     questions = load_questions(dataset, faults)
     reviews = read_reviews(dataset.root, dataset.labels, faults)
+    check_answers(reviews, questions, faults)
+    for decision, why in unused(reviews, questions).items():
+        warnings.warn(unused_line(decision, why), RagWarning, stacklevel=2)
     snapshots = {}
     for label in dict.fromkeys([*ends, *source_labels(questions, ends, reviews)]):
         try:
@@ -203,7 +241,7 @@ def dataset_keys(dataset: DatasetFile, labels: Sequence[str]) -> dict[str, str]:
     faults.raise_if_any()
     questions = dataset.questions.read_bytes() if dataset.questions.is_file() else b""
     prints.append(hashlib.sha256(questions).hexdigest())
-    prints.extend(hashlib.sha256(path.read_bytes()).hexdigest() for path in review_files(dataset.root))
+    prints.extend(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in review_files(dataset.root))
     return {label: hashlib.sha256("\n".join([label, *prints]).encode()).hexdigest() for label in labels}
 
 

@@ -35,7 +35,9 @@ class Chunker(Protocol):
 
     Contract: `chunk.text == document.text[chunk.start:chunk.end]`; every non-blank character of the body (what is not
     masked) lies in at least one chunk; chunks come in order of `start` with unique ids, none blank; an empty document
-    gives none; `neighbours` name chunks of the same result; `tokens` counts the chunk's body tokens.
+    gives none; `neighbours` name chunks of the same result, `references` sections of other documents, which the
+    pipeline looks up once all are cut (one that is not there, or that a principal may not read, does not exist);
+    `tokens` counts the chunk's body tokens.
     """
 
     def chunk(self, document: Document) -> Sequence[Chunk]:

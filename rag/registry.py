@@ -24,6 +24,9 @@ from rag.protocols import SEAMS
 
 ENTRY_POINTS = "rag.plugins"
 INJECTED = "injected"  # field metadata: filled in by the builder, never written by a person
+WRAPPERS = {
+    "chunker": {"context_text": "contextual"}
+}  # keys that any component of a seam takes -> the built-in, around it
 IDENTITY = "identity"  # field metadata: False where the field does not change results
 
 _PACKAGES = {
@@ -98,8 +101,23 @@ def resolve(seam: str, name: str) -> type[Any]:
 
 
 def make(seam: str, name: str, **fields: Any) -> Any:
-    """A component with these fields: `make("embedder", "minilm")`."""
-    return resolve(seam, name)(**fields)
+    """A component with these fields: `make("embedder", "minilm")`; a key of `WRAPPERS` puts another around it."""
+    cls = resolve(seam, name)
+    around = {key: fields.pop(key) for key in wrappers(seam, cls) if key in fields}
+    return wrapped(seam, cls(**fields), around)
+
+
+def wrappers(seam: str, cls: type[Any]) -> dict[str, str]:
+    """Keys that a component takes beside its own fields -> the name of the built-in that is put around it."""
+    own = {item.name for item in dataclasses.fields(cls)}
+    return {key: name for key, name in WRAPPERS.get(seam, {}).items() if key not in own}
+
+
+def wrapped(seam: str, component: Any, around: Mapping[str, Any]) -> Any:
+    """A component inside the built-ins that these keys stand for; itself where there are none."""
+    for key, value in around.items():
+        component = resolve(seam, WRAPPERS[seam][key])(**{"of": component, key: value})
+    return component
 
 
 def names(seam: str) -> list[str]:

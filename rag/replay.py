@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag.cells.stages import top_k
+from rag.cells.version import NOT_INDEXED
 from rag.errors import Fault, InputError, nearest
-from rag.funnel import CHAIN, traces
+from rag.funnel import CHAIN, Traced, traces
 from rag.records import Run
 from rag.types import Span, without_masked
 
@@ -33,6 +34,7 @@ class ReplayedEvidence:
         in_context: Whether the context covers it.
         fate: In words: where it was lost, or that it was shown.
         lost_at: As in `funnel.parquet`; None where it is not lost, or could not be carried to this version.
+        whole: The document is what was marked (document unit).
     """
 
     number: int
@@ -45,6 +47,7 @@ class ReplayedEvidence:
     in_context: bool
     fate: str
     lost_at: str | None
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,9 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
     cut = _rows(run.table("chunks"), chunking_id=chunking, corpus_version=searched)
     chunks = {row["chunk_row"]: row for row in cut}
     masked = {row["doc_id"]: row["masked"] for row in _rows(run.table("documents"), corpus_version=searched)}
+    whole = run.manifest["corpus"]["unit"] == "document"
     gold = [
-        row
+        row | {"whole": whole}
         for row in _rows(run.table("gold"), question_id=question_id, corpus_version=version)
         if row["doc_id"] is not None
     ]
@@ -122,6 +126,9 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
     answered = next(iter(_rows(run.table("queries"), **place)), {})
     candidates = _rows(run.table("candidates"), **place)
     coverage = float(run.manifest["config"]["coverage"])
+    (traced,) = traces(run, [system], [version])
+    if searched != version:
+        gold = _in_index(traced, gold, question_id)
 
     def hit(row: dict[str, Any], chunk: dict[str, Any], span: Span) -> ReplayedHit:
         hidden = [Span(part["start"], part["end"]) for part in masked.get(chunk["doc_id"]) or ()]
@@ -158,7 +165,7 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
         span = Span(chunk["start" if own else "shown_start"], chunk["end" if own else "shown_end"])
         pieces.append(hit(piece, chunk, span))
         shown.append((chunk["doc_id"], span))
-    lost = _lost(run, question_id, system, version)
+    lost = _lost(traced, question_id)
     where = _Where(
         [chunk for chunk in chunks.values() if any(chunk["doc_id"] == item["doc_id"] for item in gold)],
         {stage: spans[stage] for stage in order},
@@ -168,7 +175,8 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
         answered.get("context") is not None,
         top_k(run, system),
         set(masked),
-        run.manifest["corpus"]["unit"] == "document",
+        whole,
+        searched,
     )
     evidence = tuple(_evidence(number, item, where, lost) for number, item in enumerate(gold, start=1))
     return Replay(
@@ -196,7 +204,7 @@ def replay(run: Run, question_id: str, system: str | None = None, version: str |
 class _Where:
     """What evidence is looked for in: chunks of its documents, stages, the context, the version's documents.
 
-    `k` hits make a context; `recorded`: one was; `whole`: documents are the unit.
+    `k` hits make a context; `recorded`: one was; `whole`: documents are the unit; `searched`: the version of these.
     """
 
     chunks: list[dict[str, Any]]
@@ -208,14 +216,23 @@ class _Where:
     k: int
     documents: set[str]
     whole: bool
+    searched: str
 
 
 _Place = tuple[str, int | None, int | None]  # document, start, end
 
 
-def _lost(run: Run, question_id: str, system: str, version: str) -> Mapping[_Place, str | None]:
+def _in_index(traced: Traced, gold: list[dict[str, Any]], question_id: str) -> list[dict[str, Any]]:
+    """The question's gold where it stands in the documents of another version, which were searched."""
+    placed = {
+        row["evidence"]: {key: row[key] for key in ("doc_id", "start", "end")}
+        for row in _rows(traced.source.version.gold, question_id=question_id)
+    }
+    return [row | placed.get(row["evidence"], {}) for row in gold]
+
+
+def _lost(traced: Traced, question_id: str) -> Mapping[_Place, str | None]:
     """Where the funnel says that each item of the question was lost; None: it is not."""
-    (traced,) = traces(run, [system], [version])
     cell, doc_ids = traced.source.cell, traced.source.version.doc_ids
     items, spans = cell.items, cell.unit == "span"
     return {
@@ -233,7 +250,8 @@ def _evidence(number: int, item: dict[str, Any], where: _Where, lost: Mapping[_P
     best = max(shares, default=0.0)
     found = {stage: _first_rank(item, listed, where.coverage) for stage, listed in where.spans.items()}
     in_context = _first_rank(item, where.shown, where.coverage) is not None
-    span = None if item["start"] is None else Span(item["start"], item["end"])
+    absent = item["doc_id"].endswith(NOT_INDEXED)
+    span = None if item["start"] is None or absent else Span(item["start"], item["end"])
     place = (item["doc_id"], None, None) if where.whole else (item["doc_id"], item["start"], item["end"])
     stage = lost.get(place)
     if place in lost:
@@ -241,8 +259,9 @@ def _evidence(number: int, item: dict[str, Any], where: _Where, lost: Mapping[_P
     else:
         fate = f"not carried to this version: {item['status']}"
     return ReplayedEvidence(
-        number, item["doc_id"], span, item["quote"] or "", item["grade"], best, found, in_context, fate, stage
-    )
+        number, item["doc_id"], span, item["quote"] or "", item["grade"], best, found, in_context, fate, stage,
+        where.whole,
+    )  # fmt: skip
 
 
 def _fate(stage: str | None, doc_id: str, best: float, found: Mapping[str, int | None], where: _Where) -> str:
@@ -254,6 +273,8 @@ def _fate(stage: str | None, doc_id: str, best: float, found: Mapping[str, int |
         return "shown in the context" if where.recorded else f"among the first {where.k}; no context was recorded"
     if stage == "error":
         return "lost by an error: the question failed"
+    if stage == "corpus" and doc_id.endswith(NOT_INDEXED):
+        return f"lost by the corpus: the documents of {where.searched}, which were searched, do not say it"
     if stage == "corpus":
         known = doc_id in where.documents
         return f"lost by the corpus: {'who asks may not read it' if known else 'the document is not in this version'}"
@@ -288,11 +309,14 @@ def _first_rank(item: dict[str, Any], listed: list[tuple[str, Span]], coverage: 
 
 
 def _share(item: dict[str, Any], doc_id: str, spans: list[Span]) -> float:
-    """Share of an item's characters that the union of spans of a document covers; whole documents are 0 or 1."""
+    """Share of an item's characters that the union of spans of a document covers; whole documents are 0 or 1.
+
+    Nothing covers an item that could not be carried to this version.
+    """
     if doc_id != item["doc_id"]:
         return 0.0
-    if item["start"] is None:
-        return 1.0
+    if item["whole"] or item["start"] is None:
+        return float(item["whole"])
     gold = Span(item["start"], item["end"])
     covered, reached = 0, gold.start
     for span in sorted(spans):

@@ -10,10 +10,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag.protocols import Tokenizer
 from rag.types import Document, IntArray, Span
@@ -44,11 +45,50 @@ def _marks() -> str:
     return "".join(ranges)
 
 
+_BLANK, _WORD, _OTHER, _UNSPACED, _MARK = range(5)  # what a code point is to a token; the order matters to `starts`
+_PAGE = 256
+
+
 @lru_cache(maxsize=1)
-def _token_pattern() -> re.Pattern[str]:
-    marks = _marks()
-    word = rf"[^\W{UNSPACED}](?:[^\W{UNSPACED}]|[{marks}])*"
-    return re.compile(rf"[{UNSPACED}][{marks}]*|{word}|[^\w\s]")
+def _kind_patterns() -> tuple[tuple[int, re.Pattern[str]], ...]:
+    """What each kind of code point matches; the first that fits counts."""
+    return (
+        (_MARK, re.compile(f"[{_marks()}]")),
+        (_UNSPACED, re.compile(f"[{UNSPACED}]")),
+        (_WORD, re.compile(r"\w")),
+        (_OTHER, re.compile(r"\S")),
+        (_BLANK, re.compile(r"\s")),
+    )
+
+
+@cache
+def _page(number: int) -> bytes:
+    """The kinds of 256 code points."""
+    letters = (chr(point) for point in range(number * _PAGE, (number + 1) * _PAGE))
+    return bytes(next(kind for kind, pattern in _kind_patterns() if pattern.match(letter)) for letter in letters)
+
+
+def _kinds(text: str) -> NDArray[np.uint8]:
+    """uint8 (len(text),): the kind of each code point."""
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii").translate(_page(0)), np.uint8)
+    # most of most texts is Latin: only what is not is looked up by its code point
+    kinds = np.frombuffer(bytearray(text.encode("latin-1", "replace").translate(_page(0))), np.uint8)
+    coded = text.encode("utf-16-le", "surrogatepass")
+    if len(coded) == 2 * len(text):
+        points = np.frombuffer(coded, np.uint16)
+    else:  # some code points take two
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    beyond = np.flatnonzero(points > 0xFF)
+    rest = points[beyond]
+    pages, page_of = rest >> 8, np.zeros(0x1100, np.uint32)
+    used = np.unique(pages) if len(rest) < 2000 else np.flatnonzero(np.bincount(pages))
+    page_of[used] = np.arange(len(used)) << 8
+    if len(used):
+        kinds[beyond] = np.frombuffer(b"".join(_page(int(number)) for number in used), np.uint8)[
+            page_of[pages] | (rest & 0xFF)
+        ]
+    return kinds
 
 
 @lru_cache(maxsize=1)
@@ -56,6 +96,13 @@ def _term_pattern() -> re.Pattern[str]:
     marks = _marks()
     word = rf"[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{marks}])*"
     return re.compile(rf"(?P<run>[{UNSPACED}](?:[{UNSPACED}]|[{marks}])*)|{word}")
+
+
+def non_blank_runs(text: str) -> tuple[IntArray, IntArray]:
+    """int32 (runs,) twice: where each run of code points that are not white space begins and ends."""
+    solid = np.concatenate([[False], _kinds(text) != _BLANK, [False]])
+    edges = np.flatnonzero(solid[1:] != solid[:-1]).astype(np.int32)
+    return edges[::2], edges[1::2]
 
 
 def fold(text: str) -> str:
@@ -75,7 +122,19 @@ class WordTokenizer:
 
     def starts(self, text: str) -> IntArray:
         """int32 (tokens,): the offset of each token's first code point."""
-        return np.fromiter((match.start() for match in _token_pattern().finditer(text)), np.int32)
+        kinds = _kinds(text)
+        if not len(kinds):
+            return np.empty(0, np.int32)
+        base = kinds
+        if not text.isascii() and kinds.max() == _MARK:  # a mark belongs to what is before it, where that is a word
+            base = kinds[np.maximum.accumulate(np.where(kinds == _MARK, 0, np.arange(len(kinds))))]
+        # a blank (0) begins nothing, a word (1) where none is before it, everything else (more than 1) always
+        begins = np.empty(len(kinds), bool)
+        begins[0] = kinds[0] != _BLANK
+        np.greater(kinds[1:], (base[:-1] == _WORD).view(np.uint8), out=begins[1:])
+        if base is not kinds:
+            begins[(kinds == _MARK) & ((base == _WORD) | (base == _UNSPACED))] = False
+        return np.flatnonzero(begins).astype(np.int32)
 
 
 WORDS = WordTokenizer()

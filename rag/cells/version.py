@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+NOT_INDEXED = " (not in the index)"  # after the name of a document whose statement an old index does not have
 _DOCUMENTS = ["corpus_version", "doc_id", "permissions"]
 _GOLD = ["question_id", "corpus_version", "doc_id", "start", "end", "grade"]
 
@@ -138,8 +139,7 @@ def _gold_in_index(run: Run, label: str, searched: str) -> pa.Table:
     for row in listed:
         lost = row["status"] == "deleted" if by_document else row["start"] is None
         if lost:
-            row |= {"doc_id": f"{row['doc_id']} (not in the index)", "start": row["evidence"]}
-            row["end"] = row["start"] + 1
+            row |= {"doc_id": f"{row['doc_id']}{NOT_INDEXED}", "start": row["evidence"], "end": row["evidence"] + 1}
     schema = rows.schema
     return pa.table(
         {name: pa.array([row[name] for row in listed], schema.field(name).type) for name in [*_GOLD, "evidence"]}

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
-from rag.errors import Fault, InputError
+import numpy as np
+
+from rag.errors import Fault, InputError, nearest
 from rag.markdown import Section, sections
 from rag.protocols import Tokenizer
-from rag.text import TokenIndex
-from rag.types import Chunk, Document, Span, chunk_id
+from rag.text import TokenIndex, non_blank_runs
+from rag.types import Chunk, Document, IntArray, Span, chunk_id
 
 _SPACE = re.compile(r"\s*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Piece:
-    """A span of a document that becomes a chunk."""
+    """A span of a document that becomes a chunk; what it shows is its own span where nothing else is given."""
 
     start: int
     end: int
     heading_path: tuple[str, ...] = ()
     anchor: str = ""
     context_text: str = ""
+    shown: Span | None = None
+    neighbours: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
 
 
 class Body:
@@ -52,6 +59,10 @@ class Body:
     def _section_starts(self) -> list[int]:
         return [section.start for section in self.sections]
 
+    @cached_property
+    def _block_starts(self) -> list[int]:
+        return [block.start for block in self.document.blocks]
+
     def section_at(self, offset: int) -> Section:
         """The section that an offset lies in."""
         return self.sections[bisect_right(self._section_starts, offset, lo=1) - 1]
@@ -62,6 +73,8 @@ class Body:
         The indentation of the first line stays, so that code and lists keep their shape.
         """
         text, masked = self.document.text, self.document.masked
+        if not masked:
+            return _stripped(text, start, end)
         position = bisect_right(masked, start, key=lambda span: span.end)
         floor = start
         while True:
@@ -92,11 +105,12 @@ class Body:
         """`doc_id#heading-slug`, or the document's id above the first heading."""
         return f"{self.document.doc_id}#{section.slug}" if section.slug else self.document.doc_id
 
-    def chunks(self, pieces: Iterable[Piece], *, linked: bool = False) -> list[Chunk]:
-        """Pieces as chunks, in order; `linked` makes each the neighbour of the one before and after it."""
+    def chunks(self, pieces: Iterable[Piece]) -> list[Chunk]:
+        """Pieces as chunks, in order."""
         listed = list(pieces)
         doc_id, text = self.document.doc_id, self.document.text
         ids = [chunk_id(doc_id, piece.start, piece.end) for piece in listed]
+        counts = self.counts([piece.start for piece in listed], [piece.end for piece in listed])
         return [
             Chunk(
                 name,
@@ -104,19 +118,80 @@ class Body:
                 piece.start,
                 piece.end,
                 text[piece.start : piece.end],
-                self.tokens.count(piece.start, piece.end),
+                tokens,
                 piece.heading_path,
                 piece.anchor or doc_id,
                 piece.context_text,
-                Span(piece.start, piece.end),
-                _around(ids, number) if linked else (),
+                piece.shown or Span(piece.start, piece.end),
+                piece.neighbours,
+                piece.references,
             )
-            for number, (name, piece) in enumerate(zip(ids, listed, strict=True))
+            for name, piece, tokens in zip(ids, listed, counts, strict=True)
         ]
 
+    def plain(self, spans: Sequence[Span], *, headers: bool = False, limit: int | None = None) -> list[Chunk]:
+        """Spans as chunks, each with the path of the section that it begins in.
 
-def _around(ids: Sequence[str], number: int) -> tuple[str, ...]:
-    return (*ids[max(number - 1, 0) : number], *ids[number + 1 : number + 2])
+        With `headers` the context text is the header of the table that a chunk continues (see `table_header`); else
+        there is none.
+        """
+        doc_id, text, listed = self.document.doc_id, self.document.text, self.sections
+        starts = [span.start for span in spans]
+        counts = self.counts(starts, [span.end for span in spans])
+        begun: list[int] = (np.searchsorted(self._section_starts, starts, side="right") - 1).tolist()
+        anchors = {number: self.anchor(listed[number]) for number in set(begun)}
+        contexts: Iterable[str] = itertools.repeat("", len(spans))
+        if headers and any(block.kind == "table" for block in self.document.blocks):
+            contexts = (self.table_header(start, limit) for start in starts)
+        return [
+            Chunk(
+                chunk_id(doc_id, span.start, span.end), doc_id, span.start, span.end, text[span.start : span.end],
+                tokens, listed[number].path, anchors[number], context, span,
+            )
+            for span, tokens, number, context in zip(spans, counts, begun, contexts, strict=True)
+        ]  # fmt: skip
+
+    def before(self, offsets: Sequence[int]) -> list[int]:
+        """How many tokens begin before each offset."""
+        column = self.tokens.starts
+        counted: list[int] = np.searchsorted(column, np.array(offsets, column.dtype)).tolist()
+        return counted
+
+    def table_header(self, start: int, limit: int | None = None) -> str:
+        """Header and delimiter rows of the table that a piece at `start` continues; "" where it continues none.
+
+        A header of more than `limit` tokens is left out.
+        """
+        blocks = self.document.blocks
+        number = bisect_right(self._block_starts, start) - 1
+        header = blocks[number].header if number >= 0 else None
+        if header is None or not header.end <= start < blocks[number].end:
+            return ""
+        if limit is not None and self.tokens.count(header.start, header.end) > limit:
+            return ""
+        return self.document.text[header.start : header.end].rstrip("\n")
+
+    def counts(self, starts: Sequence[int], ends: Sequence[int]) -> list[int]:
+        """Tokens of many spans."""
+        column = self.tokens.starts
+        first, last = (np.searchsorted(column, np.array(edges, column.dtype)) for edges in (starts, ends))
+        counted: list[int] = (last - first).tolist()
+        return counted
+
+
+def _stripped(text: str, start: int, end: int) -> Span | None:
+    """`Body.trim` where nothing is masked."""
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start == end:
+        return None
+    if not text[start].isspace():
+        return Span(start, end)
+    blank = end - len(text[start:end].lstrip())
+    newline = text.rfind("\n", start, blank)
+    if newline >= 0:
+        return Span(newline + 1, end)
+    return Span(start if start == 0 or text[start - 1] == "\n" else blank, end)
 
 
 def label(document: Document, path: Sequence[str]) -> str:
@@ -125,6 +200,47 @@ def label(document: Document, path: Sequence[str]) -> str:
     if title and not (path and path[0].casefold() == title.casefold()):
         path = (title, *path)
     return " > ".join(path)
+
+
+Unit = Literal["chars", "words", "tokens"]
+
+
+def check_unit(unit: str) -> None:
+    """Refuse a unit that is not one of `Unit`.
+
+    Raises:
+        InputError: It is not.
+    """
+    if unit not in get_args(Unit):
+        raise InputError(
+            Fault(
+                "unknown unit", path="unit", must_be="chars, words or tokens", got=repr(unit),
+                hint=nearest(str(unit), get_args(Unit)),
+            )
+        )  # fmt: skip
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse a parameter that is none of the choices.
+
+    Raises:
+        InputError: It is not.
+    """
+    if value not in choices:
+        raise InputError(
+            Fault(f"unknown {name}", path=name, must_be=f"one of {', '.join(choices)}", got=repr(value),
+                  hint=nearest(str(value), choices))
+        )  # fmt: skip
+
+
+def word_starts(body: Body, start: int, end: int) -> IntArray:
+    """Where the words (runs of non-blanks) of a span begin, those that lie wholly inside masked text left out."""
+    firsts, lasts = non_blank_runs(body.document.text[start:end])
+    masked = np.array([(span.start, span.end) for span in body.document.masked], np.int64).reshape(-1, 2)
+    if len(masked):
+        inside = np.searchsorted(masked[:, 0], firsts + start, side="right") - 1
+        firsts = firsts[(inside < 0) | (lasts + start > masked[inside, 1])]
+    return firsts + np.int32(start)
 
 
 def check_number(name: str, value: object, low: int, high: int | None = None, why: str = "") -> None:

@@ -32,6 +32,7 @@ class Splitter:
         self.text = body.document.text
         self._tables: list[Block] = []
         self._rows_cut = 0
+        self._code_cut = 0
         self._headers_left_out = 0
 
     def split(self, blocks: Sequence[Block], span: Span) -> list[Span]:
@@ -73,6 +74,9 @@ class Splitter:
         if self._rows_cut:
             message = f"{name}: {self._rows_cut} table row(s) longer than {self.high} tokens were split"
             warnings.warn(message, RagWarning, stacklevel=3)
+        if self._code_cut:
+            message = f"{name}: {self._code_cut} block(s) of code longer than {self.high} tokens were split"
+            warnings.warn(message, RagWarning, stacklevel=3)
         if self._headers_left_out:
             message = (
                 f"{name}: {self._headers_left_out} piece(s) of a table lack its header, which is too long to repeat"
@@ -100,6 +104,7 @@ class Splitter:
         if block.kind == "table":
             return self._rows(block, start, end)
         if block.kind == "code":
+            self._code_cut += 1
             return self._refined(self._lines(start, end), end, self._words)
         if block.kind == "list":
             return self._refined(_from(start, (part.start for part in block.parts)), end, self._nested)
@@ -134,23 +139,14 @@ class Splitter:
         return cuts or self._sentences(start, end)
 
     def _lines(self, start: int, end: int) -> list[int]:
-        return [start, *(match.end() for match in _NEWLINE.finditer(self.text, start, end) if match.end() < end)]
+        return lines_of(self.text, start, end)
 
     def _sentences(self, start: int, end: int) -> list[int]:
         ends = (match.end() for match in _SENTENCE_END.finditer(self.text, start, end))
         return self._refined([start, *(cut for cut in ends if cut < end)], end, self._words)
 
     def _words(self, start: int, end: int) -> list[int]:
-        """Cuts every `high` tokens, at a blank in the second half of what fits if there is one."""
-        starts = self.body.tokens.starts
-        low, high = (int(edge) for edge in np.searchsorted(starts, np.array([start, end], starts.dtype)))
-        cuts = [start]
-        while high - low > self.high:
-            furthest = low + self.high
-            near = range(furthest, low + self.high // 2, -1)
-            low = next((token for token in near if self.text[starts[token] - 1].isspace()), furthest)
-            cuts.append(int(starts[low]))
-        return cuts
+        return words_of(self.body, start, end, self.high)
 
     def _packed(self, cuts: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
         """Join neighbouring parts while they fit; a short last piece takes some of the one before it."""
@@ -174,3 +170,21 @@ class Splitter:
 def _from(start: int, cuts: Iterator[int] | Sequence[int]) -> list[int]:
     """`start` and the cuts behind it."""
     return [start, *(cut for cut in cuts if cut > start)]
+
+
+def lines_of(text: str, start: int, end: int) -> list[int]:
+    """Where the lines of `text[start:end]` begin, `start` first."""
+    return [start, *(match.end() for match in _NEWLINE.finditer(text, start, end) if match.end() < end)]
+
+
+def words_of(body: Body, start: int, end: int, limit: int) -> list[int]:
+    """Cuts every `limit` tokens, at a blank in the second half of what fits if there is one; `start` first."""
+    starts, text = body.tokens.starts, body.document.text
+    low, high = (int(edge) for edge in np.searchsorted(starts, np.array([start, end], starts.dtype)))
+    cuts = [start]
+    while high - low > limit:
+        furthest = low + limit
+        near = range(furthest, low + limit // 2, -1)
+        low = next((token for token in near if text[starts[token] - 1].isspace()), furthest)
+        cuts.append(int(starts[low]))
+    return cuts

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, get_args
 
-from rag.chunkers._pieces import Body, Piece, check_number, label
+from rag.chunkers._neighbours import Neighbours, related
+from rag.chunkers._pieces import Body, Piece, check_choice, check_number, label
 from rag.chunkers._split import Splitter
 from rag.errors import Fault, InputError
 from rag.protocols import Tokenizer
 from rag.registry import injected, register
 from rag.text import WORDS
-from rag.types import Chunk, Document
+from rag.types import Chunk, Document, Span, chunk_id
 
 
 @register("chunker", "heading")
@@ -32,16 +33,25 @@ class HeadingChunker:
     Attributes:
         min_tokens: Below this a section is short.
         max_tokens: No chunk holds more.
+        neighbours: What a context may show beside a chunk (`context: {neighbours: true}`). `adjacent`: the chunks
+            before and after it. `structure`: the sections before and after it in the same parent, or the rest of its
+            own. `reference`: sections that its text links to (`[x](#slug)`, `[x](other.md#slug)`) or names by their
+            heading, letter for letter. `structure+reference`: both. `none`.
+        max_neighbours: No chunk has more; those by structure come first, then references in the order of the text.
     """
 
     version: ClassVar[str] = "1"
     min_tokens: int = 300
     max_tokens: int = 800
+    neighbours: Neighbours = "adjacent"
+    max_neighbours: int = 4
     tokenizer: Tokenizer = injected(WORDS)
 
     def __post_init__(self) -> None:
         check_number("max_tokens", self.max_tokens, 1)
         check_number("min_tokens", self.min_tokens, 0)
+        check_choice("neighbours", self.neighbours, get_args(Neighbours))
+        check_number("max_neighbours", self.max_neighbours, 1)
         if self.min_tokens > self.max_tokens:
             raise InputError(
                 Fault("larger than max_tokens", path="min_tokens", must_be=f"at most {self.max_tokens}",
@@ -49,7 +59,7 @@ class HeadingChunker:
             )  # fmt: skip
 
     def chunk(self, document: Document) -> Sequence[Chunk]:
-        """See `protocols.Chunker`. Neighbours are the chunks before and after in the same document."""
+        """See `protocols.Chunker`."""
         body = Body(document, self.tokenizer)
         splitter = Splitter(body, self.min_tokens, self.max_tokens)
         units = _Outline(body, splitter, self.min_tokens, self.max_tokens).units(0)
@@ -59,7 +69,13 @@ class HeadingChunker:
             context = "\n".join(part for part in (label(document, path), splitter.table_header(unit.start)) if part)
             pieces.append(Piece(unit.start, unit.end, path, body.anchor(body.section_at(unit.start)), context))
         splitter.warn()
-        return body.chunks(pieces, linked=True)
+        if self.neighbours != "none":
+            spans = [Span(piece.start, piece.end) for piece in pieces]
+            ids = [chunk_id(document.doc_id, span.start, span.end) for span in spans]
+            links = related(body, spans, ids, self.neighbours, self.max_neighbours)
+            for piece, (near, elsewhere) in zip(pieces, links, strict=True):
+                piece.neighbours, piece.references = near, elsewhere
+        return body.chunks(pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +94,8 @@ class _Outline:
     def __init__(self, body: Body, splitter: Splitter, low: int, high: int) -> None:
         self.body, self.splitter, self.low, self.high = body, splitter, low, high
         self.children: list[list[int]] = [[] for _ in body.sections]
+        starts, ends = [one.start for one in body.sections], [one.end for one in body.sections]
+        self.tokens = body.counts(starts, ends)  # what trimming takes away holds none
         for number, section in enumerate(body.sections[1:], start=1):
             self.children[section.parent].append(number)
 
@@ -97,9 +115,9 @@ class _Outline:
         span = self.body.trim(section.start, section.end)
         if span is None:
             return []
-        spans = [span]
-        if self.body.tokens.count(span.start, span.end) > self.high:
-            spans = self.splitter.split(self.body.document.blocks[section.first : section.last], span)
+        if self.tokens[number] <= self.high:
+            return [_Unit(span.start, span.end, self.tokens[number], number)]
+        spans = self.splitter.split(self.body.document.blocks[section.first : section.last], span)
         return [_Unit(one.start, one.end, self.body.tokens.count(one.start, one.end), number) for one in spans]
 
     def _bare(self, number: int) -> bool:

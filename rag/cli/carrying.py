@@ -37,7 +37,7 @@ def carry(
     from rag.corpus import read_dataset
     from rag.datasets import carry as carry_dataset
     from rag.gold.carrying import STATUSES
-    from rag.gold.review import review_path, write_review
+    from rag.gold.review_writing import review_path, write_review
 
     found = read_dataset(dataset)
     trips = carry_dataset(found, source, target)
@@ -48,6 +48,8 @@ def carry(
             path, found.resolve_label(source), found.resolve_label(target), [trip.review_item() for trip in open_items]
         )
         show.say(f"{path}: {listed} items, {decided} decided")
+    elif review:
+        show.say(f"nothing for a person to decide at {found.resolve_label(target)}: no review is written")
     if json:
         show.as_json({"evidence": [_plain(trip) for trip in trips]})
         return
@@ -84,6 +86,7 @@ def _plain(trip: Trip) -> dict[str, Any]:
         "was": {"doc_id": trip.was[0], "quote": trip.was[1]},
         "places": [{"doc_id": name, "start": span.start, "end": span.end} for name, span in carried.places],
         "decision": trip.decided.verdict if trip.decided is not None else None,
+        "decided_at": trip.via or None,
     }
 
 
@@ -97,6 +100,8 @@ def _lines(trip: Trip) -> list[str]:
         lines[0] += " · marked anew there"
     elif trip.decided is not None:
         lines[0] += f" · decided: {trip.decided.verdict}"
+    if trip.via:
+        lines[0] += f" · decided at {trip.via}, and carried on from there"
     if carried.ground:
         lines.append(f"  why: {carried.ground}")
     if carried.diff:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,6 +20,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("validate")(validate)
     app.command("init")(init)
     importing.command("beir")(import_beir)
+    importing.command("spans")(import_spans)
     importing.callback()(lambda: None)
     app.add_typer(importing, name="import")
 
@@ -62,4 +63,21 @@ def import_beir(
     from rag.interop.beir import import_beir as make
 
     for line in make(source, out, split=split).lines():
+        show.out(line)
+
+
+def import_spans(
+    source: Annotated[
+        Path, typer.Argument(help="A folder with corpus, queries, spans.jsonl and perhaps qrels.", metavar="SRC")
+    ],
+    out: Out,
+    need: Annotated[
+        Literal["all", "any"], typer.Option("--need", help="Of a question's several spans: all, or any one.")
+    ] = "all",
+    split: Annotated[str, typer.Option("--split", help="Which qrels: qrels/<split>.tsv.")] = "test",
+) -> None:
+    """Make a span-unit dataset of BEIR files with spans.jsonl (plain or .gz)."""
+    from rag.interop.spans import import_spans as make
+
+    for line in make(source, out, need=need, split=split).lines():
         show.out(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,8 +43,10 @@ class Supplier:
     def chain(self, old: Arm, new: Arm, pairing: Pairing) -> Chain:
         """The chain of cells between two sides."""
         if pairing.same_corpus:  # the old gold needs no carrying, and the new system stands on the old corpus
-            step = Step(self._with_gold_of(old.side, new.side)) if old.side.run is not new.side.run else Step(new)
-            return chain(old, new, lambda: step, lambda: step)
+            if old.side.run is new.side.run:
+                return chain(old, new, lambda: Step(new), lambda: Step(new))
+            once = cache(lambda: Step(self._with_gold_of(old.side, new.side)))
+            return chain(old, new, once, once)
         return chain(old, new, lambda: self._new_on_old(old, new), lambda: self._with_carried_gold(old, new))
 
     def _new_on_old(self, old: Arm, new: Arm) -> Step:

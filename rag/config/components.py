@@ -41,10 +41,15 @@ def build(seam: str, node: Node, path: Path, faults: Faults) -> Any:
         for fault in error.faults:
             faults.add(fault.problem, file=use.file, line=use.line, path=".".join(path), hint=fault.hint)
         return None
-    return _instance(cls, node, path, faults, skip=("use",))
+    return _instance(cls, node, path, faults, skip=("use",), seam=seam)
 
 
-def _instance(cls: type, node: Node, path: Path, faults: Faults, skip: tuple[str, ...] = ()) -> Any:
+def _instance(
+    cls: type, node: Node, path: Path, faults: Faults, skip: tuple[str, ...] = (), seam: str | None = None
+) -> Any:
+    """An instance of a class by its fields; `seam` where it is a component, which other keys may wrap."""
+    outer = registry.wrappers(seam, cls) if seam is not None else {}
+    around: dict[str, Any] = {}
     before = len(list(faults))
     fields = configured_fields(cls)
     hints = hints_of(cls)
@@ -52,10 +57,15 @@ def _instance(cls: type, node: Node, path: Path, faults: Faults, skip: tuple[str
     for key, child in node.value.items():
         if key in skip and key not in fields:
             continue
+        if seam is not None and key in outer:
+            wrapper: type = registry.resolve(seam, outer[key])
+            hint = hints_of(wrapper)[key]
+            around[key] = _value(hint, child, (*path, key), faults)
+            continue
         if key not in fields:
             faults.add(
                 "unknown key", file=child.file, line=node.key_lines.get(key, child.line), path=".".join((*path, key)),
-                hint=nearest(key, fields),
+                hint=nearest(key, [*fields, *outer]),
             )  # fmt: skip
             continue
         values[key] = _value(hints[key], child, (*path, key), faults)
@@ -65,7 +75,8 @@ def _instance(cls: type, node: Node, path: Path, faults: Faults, skip: tuple[str
     if len(list(faults)) > before:
         return None
     try:
-        return cls(**values)
+        made = cls(**values)
+        return registry.wrapped(seam, made, around) if seam is not None else made
     except InputError as error:
         for fault in error.faults:
             file, line = node.at((fault.path,) if fault.path else ())

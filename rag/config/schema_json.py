@@ -25,6 +25,7 @@ def described_components() -> list[dict[str, Any]]:
             f"{field.name}={_default(field)}" if _default(field) is not None else field.name
             for field in configured_fields(cls).values()
         ]
+        fields += sorted(registry.wrappers(seam, cls))
         summary = (cls.__doc__ or "").strip().splitlines()
         listed.append(
             {
@@ -45,7 +46,9 @@ def experiment_schema() -> dict[str, Any]:
     system = SystemModel.model_json_schema()
     definitions = {**system.pop("$defs", {}), **schema.get("$defs", {})}
     for seam in SEAMS:
-        components = [_component(name, cls) for (owner, name), cls in registry.load_all().items() if owner == seam]
+        components = [
+            _component(seam, name, cls) for (owner, name), cls in registry.load_all().items() if owner == seam
+        ]
         definitions[seam] = {"oneOf": components} if components else {"not": {}, "description": "none is built in yet"}
     system.pop("required", None)  # `extends` and `defaults` give what is missing
     for owner in (system, definitions["DefaultsModel"]):
@@ -58,7 +61,7 @@ def experiment_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": definitions}
 
 
-def _component(name: str, cls: type) -> dict[str, Any]:
+def _component(seam: str, name: str, cls: type) -> dict[str, Any]:
     hints = hints_of(cls)
     fields = configured_fields(cls)
     required = [
@@ -72,10 +75,17 @@ def _component(name: str, cls: type) -> dict[str, Any]:
         "properties": {
             "use": {"const": name},
             **{field: _field(hints[field]) for field in fields if field != "use"},
+            **{
+                key: _field(hints_of(_class(seam, around))[key]) for key, around in registry.wrappers(seam, cls).items()
+            },
         },
         "required": ["use", *required],
         "additionalProperties": False,
     }
+
+
+def _class(seam: str, name: str) -> type:
+    return registry.resolve(seam, name)
 
 
 def _field(hint: Any) -> dict[str, Any]:

@@ -76,7 +76,9 @@ class Anchorer:
             self._folded[doc_id] = FoldedText.of(self.documents[doc_id].text)
         return self._folded[doc_id]
 
-    def places(self, doc_id: str, quote: str, before: str = "", after: str = "") -> list[Span]:
+    def places(
+        self, doc_id: str, quote: str, before: str = "", after: str = "", *, inside_words: bool = False
+    ) -> list[Span]:
         """Every place of a quote in the body of a document, in order; places that touch a masked part do not count.
 
         Args:
@@ -84,9 +86,11 @@ class Anchorer:
             quote: The words, not blank.
             before: What must stand directly before them (blank space apart); "" is anything.
             after: What must stand directly after them.
+            inside_words: Places that begin or end inside a word count too: for marks that were given as offsets.
         """
         masked = self.documents[doc_id].masked
-        return [span for span in self._all(doc_id, quote, before, after) if not _touches(span, masked)]
+        found = self._all(doc_id, quote, before, after, inside_words=inside_words)
+        return [span for span in found if not _touches(span, masked)]
 
     def documents_with(self, quote: str, but: str = "") -> list[str]:
         """Ids of the documents, except `but`, whose body holds a quote, in the order of the documents."""

@@ -11,21 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal
 
-from rag.gold.passages import Word, same_word, words_of
-from rag.gold.vocabulary import (
-    COMMON,
-    DATES,
-    LIMITS,
-    MODES,
-    NEGATIONS,
-    NUMBER_WORDS,
-    PHRASES,
-    REFERENCES,
-    UNITS,
-)
+from rag.gold.figures import figures_of, value_of, values_of
+from rag.gold.passages import Word, negates, same_word, stem, words_of
+from rag.gold.vocabulary import COMMON, CURRENCIES, LIMITS, MODES, NEGATIONS, OPPOSITES, PHRASES
 
 Change = Literal["equal", "removed", "added"]
 
@@ -77,7 +69,7 @@ def word_diff(old: str, new: str) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def judge(old: str, new: str, question: str = "", answer: str = "") -> Verdict:
+def judge(old: str, new: str, question: str = "", answer: str = "", beyond: str = "") -> Verdict:
     """Whether the change from `old` to `new` would change the answer.
 
     Args:
@@ -85,12 +77,16 @@ def judge(old: str, new: str, question: str = "", answer: str = "") -> Verdict:
         new: The same statement, edited.
         question: What is asked; "" where unknown.
         answer: The recorded answer; "" where none is.
+        beyond: What the new sentence says besides, where the old statement was all that its sentence said.
     """
     case = _Case(old, new, question, answer)
-    for ground in (case.numbers, case.stance, case.names, case.substance):
+    grounds = (case.numbers, case.stance, case.opposites, case.exchange, case.names, case.replacement, case.substance)
+    for ground in grounds:
         found = ground()
         if found:
             return Verdict(True, found)
+    if _stance(beyond).limited and not _stance(old).limited:
+        return Verdict(True, f"the sentence has a limit now: {' '.join(beyond.split())}")
     return Verdict(False)
 
 
@@ -100,28 +96,36 @@ class _Case:
     def __init__(self, old: str, new: str, question: str, answer: str) -> None:
         self.old, self.new = words_of(old), words_of(new)
         self.old_text, self.new_text = old, new
-        self.answer_words = words_of(answer)
+        self.answer_text, self.answer_words = answer, words_of(answer)
         self.asked = {word.text for word in words_of(question)}
         self.answered = {word.text for word in self.answer_words}
         self.yes_no = bool(self.answer_words) and self.answer_words[0].text in {"yes", "no"}
 
     def numbers(self) -> str:
         """A number, amount, duration or date that differs, unless the answer turns on others that still stand."""
-        before, after = _numbers(self.old), _numbers(self.new)
+        before, after = figures_of(self.old, self.old_text), figures_of(self.new, self.new_text)
         if before == after:
-            return ""
+            return self._references()
         lost, gained = before - after, after - before
-        answered = _values(_numbers(self.answer_words))
-        spared = answered & _values(before & after) and not answered & (_values(lost) | self._replaced())
+        pieces = word_diff(self.old_text, self.new_text)
+        words = [word for piece in pieces if piece.change == "removed" for word in words_of(piece.text)]
+        removed = {value for word in words if (value := value_of(word.text)) is not None}
+        answered = values_of(figures_of(self.answer_words, self.answer_text))
+        spared = answered & values_of(before & after) and not answered & (values_of(lost) | removed)
         if spared and gained.total() <= lost.total():
             return ""  # another number of the statement; one that joined it may bound the answer
         return f"numbers: {_listed(lost)} became {_listed(gained)}"
 
-    def _replaced(self) -> set[str]:
-        """Numbers of the old statement that another word stands in the place of."""
-        removed = [word for piece in word_diff(self.old_text, self.new_text) if piece.change == "removed"
-                   for word in words_of(piece.text)]  # fmt: skip
-        return {value for word in removed if (value := _value(word.text)) is not None}
+    def _references(self) -> str:
+        """A section, annex or step that the answer names and the statement no longer does."""
+        before, after, said = (
+            values_of(figures_of(words, text, references=True))
+            for words, text in (
+                (self.old, self.old_text), (self.new, self.new_text), (self.answer_words, self.answer_text)
+            )
+        )  # fmt: skip
+        lost = (before - after) & said
+        return f"numbers: {_listed(lost)} became {_listed(after - before)}" if lost else ""
 
     def stance(self) -> str:
         """Who may or must: a negation too many or too few, or a duty where there was a permission."""
@@ -132,12 +136,60 @@ class _Case:
             return f"who may or must: {before} became {after}"
         return ""  # "is sent" and "must be sent" say the same thing of a rule
 
+    def opposites(self) -> str:
+        """A word of direction, extent or role became its opposite, and no negation came or went with it."""
+        before, after = Counter(word.text for word in self.old), Counter(word.text for word in self.new)
+        lost, gained = before - after, after - before
+        if sum(lost[word] - gained[word] for word in NEGATIONS) % 2:
+            return ""  # "more than 5" and "not less than 5": what is left of it, `stance` says
+        known = _opposites()
+        for one in sorted(lost):
+            for other in sorted(gained):
+                if stem(other) in known.get(stem(one), ()) or (min(len(one), len(other)) > 3 and negates(one, other)):
+                    return f"opposites: {one} became {other}"
+        return ""
+
+    def exchange(self) -> str:
+        """Two words that took each other's place: "EU 2, UK 3" became "EU 3, UK 2"."""
+        swaps = [(_content(removed), _content(added)) for removed, added in self.replaced]
+        for position, (lost, gained) in enumerate(swaps):
+            for later_lost, later_gained in swaps[position + 1 :]:
+                there, back = lost & later_gained, gained & later_lost
+                if there and back and there != back:
+                    return f"{_listed(there)} and {_listed(back)} took each other's place"
+        return ""
+
+    @cached_property
+    def replaced(self) -> list[tuple[list[Word], list[Word]]]:
+        """Words that others stand in the place of."""
+        pieces = word_diff(self.old_text, self.new_text)
+        return [
+            (words_of(one.text), words_of(other.text))
+            for one, other in pairwise(pieces)
+            if (one.change, other.change) == ("removed", "added")
+        ]
+
+    def replacement(self) -> str:
+        """One word replaced another that the question or the answer turns on; any, where neither is known."""
+        for removed, added in self.replaced:
+            if len(removed) != 1 or len(added) != 1:
+                continue
+            lost, gained = _content(removed), _content(added)
+            if len(lost) != 1 or len(gained) != 1 or all(value_of(word) for word in lost | gained):
+                continue
+            (one,), (other,) = lost, gained
+            turns_on = {stem(word) for word in self.answered | self.asked} or {stem(one)}
+            kept = {stem(word.text) for word in self.new}
+            if stem(one) in turns_on - kept and not same_word(one, other):
+                return f"a word that was asked or answered: {one} became {other}"
+        return ""
+
     def names(self) -> str:
         """A name that differs and that the question or the answer turns on."""
         before, after = _names(self.old), _names(self.new)
         kept_before, kept_after = {word.text for word in self.old}, {word.text for word in self.new}
-        lost = {name for name in before - after if not any(same_word(name, other) for other in kept_after)}
-        gained = {name for name in after - before if not any(same_word(name, other) for other in kept_before)}
+        lost = {name for name in before - after if not any(_same_name(name, other) for other in kept_after)}
+        gained = {name for name in after - before if not any(_same_name(name, other) for other in kept_before)}
         if lost and not gained and self.yes_no and not lost & self.asked and self._alternatives(lost):
             return ""  # one of several subjects is gone; the rule stands for the others
         turns_on = (lost & (self.answered | self.asked)) or (gained & self.asked)
@@ -149,12 +201,17 @@ class _Case:
         return f"names: {_listed(grown)} joined a name of the answer" if grown else ""
 
     def substance(self) -> str:
-        """Most of what the answer says and the old statement said is no longer said."""
-        before, after = {_stem(word.text) for word in self.old}, {_stem(word.text) for word in self.new}
-        said = {_stem(word) for word in self.answered if word not in COMMON} & before
+        """Most of what the old statement said, or of what the answer took from it, is no longer said."""
+        before, after = {stem(word.text) for word in self.old}, {stem(word.text) for word in self.new}
+        said = {stem(word) for word in self.answered if word not in COMMON} & before
         gone = said - after
         if len(said) > 1 and len(gone) * 2 > len(said):
             return f"the words of the answer: {_listed(gone)} no longer stand there"
+        content = Counter(stem(word.text) for word in self.old if word.text not in COMMON)
+        now = Counter(stem(word.text) for word in self.new)
+        respelt = sum(any(same_word(word, other) for other in now - content) for word in content - now)
+        if ((content & now).total() + respelt) * 2 < content.total():
+            return "less than half of its words still stand there"
         return ""
 
     def _alternatives(self, lost: set[str]) -> bool:
@@ -196,44 +253,20 @@ def _stance(text: str) -> _Stance:
     return _Stance(sum(word in NEGATIONS for word in texts), modes, any(word in LIMITS for word in texts))
 
 
-def _numbers(words: Sequence[Word]) -> Counter[str]:
-    """Numbers with their units (`45 day`), dates and frequencies, without those that only name a section.
+def _same_name(one: str, other: str) -> bool:
+    """A name in another form or spelling, or with one letter lost, doubled or swapped.
 
-    A number repeated in brackets (`thirty (30)`) counts once.
+    A letter that stands for another (Ireland, Iceland) makes another name: `same_word` would forgive it.
     """
-    found: Counter[str] = Counter()
-    last = ""
-    for position, word in enumerate(words):
-        value = _value(word.text)
-        if value is None:
-            continue
-        before = {other.text for other in words[max(0, position - 3) : position]}
-        if before & REFERENCES:
-            continue
-        unit = next((other.text for other in words[position + 1 : position + 3] if _value(other.text) is None), "")
-        number = f"{value} {_stem(unit)}" if unit in UNITS else value
-        if not (number == last and word.start - words[position - 1].end <= 2 and words[position - 1].raw.isalpha()):
-            found[number] += 1
-        last = number
-    return found
+    if one == other or any(char.isdigit() for char in one + other):
+        return one == other
+    from rapidfuzz.distance import OSA, Indel
 
-
-def _values(numbers: Iterable[str]) -> set[str]:
-    return {number.split(" ")[0] for number in numbers}
-
-
-def _value(word: str) -> str | None:
-    if word in NUMBER_WORDS:
-        return NUMBER_WORDS[word]
-    if word in DATES:
-        return word
-    if re.fullmatch(r"\d[\d.,]*(?:st|nd|rd|th|%|k|m|bn)?", word):
-        digits = re.sub(r"(?:st|nd|rd|th|%)$", "", word)
-        plain_digits = re.sub(r"[.,](?=\d{3}(?:\D|$))", "", digits)
-        return plain_digits.rstrip(".,") or digits
-    if re.fullmatch(r"\d+(?:[-/.]\w+)+", word) or re.fullmatch(r"\d+[a-z]{1,4}", word):
-        return word
-    return None
+    left, right = (re.sub(r"[\W_]", "", name).replace("isation", "ization") for name in (one, other))
+    if stem(left) == stem(right):
+        return True
+    swapped = sorted(left) == sorted(right) and OSA.distance(left, right) == 1
+    return min(len(left), len(right)) > 4 and (Indel.distance(left, right) <= 1 or swapped)
 
 
 def _names(words: Sequence[Word]) -> frozenset[str]:
@@ -241,14 +274,32 @@ def _names(words: Sequence[Word]) -> frozenset[str]:
     found = set()
     for position, word in enumerate(words):
         raw = word.raw
-        if not any(char.isupper() for char in raw) or word.text in COMMON or _value(word.text) is not None:
+        if not any(char.isupper() for char in raw) or word.text in COMMON or value_of(word.text) is not None:
             continue
+        if word.text in CURRENCIES and any(
+            value_of(other.text) for other in words[max(0, position - 1) : position + 2]
+        ):
+            continue  # the unit of a figure
         identifier = any(char.isupper() for char in raw[1:]) or any(char.isdigit() for char in raw)
         first = position == 0 or words[position - 1].end + 1 < word.start
         beside = position + 1 < len(words) and words[position + 1].raw[:1].isupper()
         if identifier or not first or beside:
             found.add(word.text)
     return frozenset(found)
+
+
+def _content(words: Sequence[Word]) -> set[str]:
+    return {word.text for word in words if word.text not in COMMON}
+
+
+@lru_cache(maxsize=1)
+def _opposites() -> dict[str, set[str]]:
+    """Stem -> the stems of its opposites, both ways."""
+    found: dict[str, set[str]] = {}
+    for one, other in OPPOSITES:
+        found.setdefault(stem(one), set()).add(stem(other))
+        found.setdefault(stem(other), set()).add(stem(one))
+    return found
 
 
 def _runs(words: Sequence[Word]) -> Iterable[list[Word]]:
@@ -260,18 +311,6 @@ def _runs(words: Sequence[Word]) -> Iterable[list[Word]]:
             yield run
             run = []
     yield run
-
-
-@lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
-
-
-@lru_cache(maxsize=1)
-def _stemmer():  # type: ignore[no-untyped-def]
-    from Stemmer import Stemmer
-
-    return Stemmer("english")
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import Any
 
 from rag.text import UNSPACED
 from rag.types import Document, Span
@@ -22,9 +23,8 @@ _BREAKS = re.compile(
     r"|(?<=[.!?])[\"'”’)*_]*\s+(?=[\"'“‘(\[*_]*[A-ZÀ-ÖØ-Þ0-9])"
     r"|(?<=[。！？])"
 )
-_ABBREVIATIONS = re.compile(
-    r"\b(?:e\.g|i\.e|etc|cf|vs|no|nr|art|sec|approx|incl|mr|mrs|dr|st|inc|ltd|co|[A-Z])\.$", re.IGNORECASE
-)
+_ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|etc|cf|vs|approx|incl|mr|mrs|dr|st|inc|ltd|co|[A-Z])\.$", re.IGNORECASE)
+_NUMBERED = re.compile(r"\b(?:no|nr|art|sec)\.$", re.IGNORECASE)  # an abbreviation only before a number
 _LINK_TARGET = re.compile(r"\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|<https?://[^>\s]*>|https?://[^\s)>\]]+")
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:[.,'’/-][^\W{UNSPACED}]+)*")
 _LEAD = re.compile(r"[\s>#*+\-|`_~\"'“‘(\[]*(?:\d{1,9}[.)]\s+)?[\s*_`\"'“‘(\[]*")
@@ -81,10 +81,24 @@ def same_word(one: str, other: str) -> bool:
         return False
     from rapidfuzz import fuzz
 
-    return fuzz.ratio(one, other, score_cutoff=RESPELT) > 0 and not _negates(one, other)
+    return fuzz.ratio(one, other, score_cutoff=RESPELT) > 0 and not negates(one, other)
 
 
-def _negates(one: str, other: str) -> bool:
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """A word as all its English forms are compared."""
+    return str(_stemmer().stemWord(word))
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    from Stemmer import Stemmer
+
+    return Stemmer("english")
+
+
+def negates(one: str, other: str) -> bool:
+    """Whether one word is the other with a prefix that denies it (`attended`, `unattended`)."""
     short, long = sorted((one, other), key=len)
     return any(long == prefix + short for prefix in ("un", "in", "im", "non", "non-", "dis", "ir"))
 
@@ -110,6 +124,33 @@ class Passages:
         """The units that a span touches."""
         return range(self.unit_at(span.start), self.unit_at(max(span.start, span.end - 1)) + 1)
 
+    def heading(self, offset: int) -> str:
+        """The nearest heading above an offset, as it is compared; "" if there is none."""
+        for unit in range(self.unit_at(offset), -1, -1):
+            if self.keys and self.keys[unit].startswith("#"):
+                return self.keys[unit]
+        return ""
+
+    def around(self, span: Span) -> Span:
+        """From the beginning to the end of the units that a span touches."""
+        touched = self.units_of(span)
+        return Span(self.units[touched.start].start, self.units[touched.stop - 1].end)
+
+    def runs(self, units: range, but: Sequence[int] = ()) -> Iterator[range]:
+        """Some units as stretches without those of `but`, and without a masked part inside."""
+        begin = units.start
+        for unit in units:
+            if unit in but or (unit > begin and self._masked_between(unit - 1, unit)):
+                if begin < unit:
+                    yield range(begin, unit)
+                begin = unit + (unit in but)
+        if begin < units.stop:
+            yield range(begin, units.stop)
+
+    def _masked_between(self, one: int, other: int) -> bool:
+        gap = Span(self.units[one].end, self.units[other].start)
+        return any(part.start < gap.end and gap.start < part.end for part in self.document.masked)
+
     def opens_unit(self, offset: int) -> bool:
         """Whether nothing but markup stands between the beginning of a unit and an offset."""
         unit = self.units[self.unit_at(offset)]
@@ -134,7 +175,8 @@ def _units(document: Document) -> list[Span]:
     edges = [0, len(text)]
     for match in _BREAKS.finditer(text):
         before = text[max(0, match.start() - 12) : match.start()].rstrip("\"'”’)*_ ")
-        if "\n" not in match.group() and _ABBREVIATIONS.search(before):
+        numbered = text[match.end() : match.end() + 1].isdigit() and _NUMBERED.search(before)
+        if "\n" not in match.group() and (numbered or _ABBREVIATIONS.search(before)):
             continue
         edges.append(match.end())
     for mask in document.masked:

@@ -24,6 +24,7 @@ class Place:
     Attributes:
         carried: How it came here from another version; None where it was marked or reviewed in this one.
         withdrawn: A person decided that nothing says it any more.
+        reviewed: A person decided where it stands in this very version.
     """
 
     status: Status
@@ -31,6 +32,7 @@ class Place:
     span: Span | None
     carried: Carried | None = None
     withdrawn: bool = False
+    reviewed: bool = False
 
 
 class Travels:
@@ -63,11 +65,14 @@ class Travels:
             start, source = decision.evidence, decision.target
         found = self.placer(source).here(start)
         if isinstance(found, Fault):
-            return replace(found, file=decision.file, line=decision.line) if decision is not None else found
+            if decision is None:
+                return found
+            return replace(found, file=decision.file, line=decision.line, path=start.path)
         if source == journey.target or found.span is None:
-            return found if decision is None else replace(found, status="edited")
+            return found if decision is None else replace(found, status="edited", reviewed=True)
         carrier = self.carrier(source, journey.target)
-        carried = carrier.carry(found.doc_id, found.span, journey.question, journey.answer)
+        answer = (decision.answer if decision is not None else "") or journey.answer
+        carried = carrier.carry(found.doc_id, found.span, journey.question, answer)
         if carried.status == "ambiguous" and (start.before or start.after):
             beside = self.beside(start, carried, journey.target)
             if beside is not None:
@@ -116,6 +121,10 @@ class Journey:
 
     def decision(self, position: int, written: WrittenEvidence) -> Decision | None:
         """The decision of an item that is nearest to the target, on the way there."""
+        return next(iter(self.decided(position, written)), None)
+
+    def decided(self, position: int, written: WrittenEvidence) -> list[Decision]:
+        """Every decision of an item on the way to the target, the nearest to it first."""
         start, end = self.labels.index(self.source), self.labels.index(self.reviewed_until or self.target)
         low, high = min(start, end), max(start, end)
         found = [
@@ -126,7 +135,7 @@ class Journey:
             and low <= self.labels.index(decision.target) <= high
             and decision.target != self.source
         ]
-        return min(found, key=lambda item: abs(self.labels.index(item.target) - end), default=None)
+        return sorted(found, key=lambda item: abs(self.labels.index(item.target) - end))
 
 
 class Placer:
@@ -157,6 +166,9 @@ class Placer:
             return self._no_document(written, doc_id)
         document = self.documents[doc_id]
         span = Span(written.start or 0, written.end or 0)
+        words = document.text[span.start : span.end]
+        if written.quote and fold_quote(words) != fold_quote(written.quote):  # a review's, and the text moved on
+            return self._quote(written, doc_id)
         place = f"{span.start}..{span.end}"
         if span.end > len(document.text):
             return Fault(
@@ -168,11 +180,6 @@ class Placer:
                 f"the span lies in a masked part of {doc_id}", got=place,
                 hint="front matter and comments are never searched or shown",
             )  # fmt: skip
-        words = document.text[span.start : span.end]
-        if written.quote and fold_quote(words) != fold_quote(
-            written.quote
-        ):  # a review's offsets, and the text moved on
-            return self._quote(written, doc_id)
         if not words.strip():
             return Fault(f"the span holds nothing but blank space in {doc_id}", got=place)
         return span

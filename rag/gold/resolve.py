@@ -7,6 +7,7 @@ out, by name, until a person has decided; it is never scored 0. How an item is c
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -59,6 +60,10 @@ class Resolved:
         duplicates: Evidence items that repeat another's span or document, and were dropped.
         not_relevant: Judgements with a grade of 0 or less, which were dropped.
         unreadable: Items that the principal may not read, dropped where another item is enough (`need: any`).
+        carried: Status -> items that stand here because they were carried from another version.
+        not_carried: Status -> items that could not be carried here.
+        reviewed: Items that a person placed in this version (`accept`, `requote`).
+        withdrawn: Items that a person withdrew, here or on the way.
     """
 
     corpus_version: str
@@ -71,6 +76,10 @@ class Resolved:
     duplicates: int = 0
     not_relevant: int = 0
     unreadable: int = 0
+    carried: Mapping[Status, int] = field(default_factory=dict)
+    not_carried: Mapping[Status, int] = field(default_factory=dict)
+    reviewed: int = 0
+    withdrawn: int = 0
 
 
 def resolve(
@@ -116,13 +125,15 @@ class _Resolver:
         self.placer = self.travels.placer(label)
         self.documents = self.placer.documents
         self.decisions: dict[str, list[Decision]] = {}
-        for decision in reviews:
+        for decision in reviews if file.unit == "span" else ():
             self.decisions.setdefault(decision.question_id, []).append(decision)
         self.gold: list[GoldItem] = []
         self.excluded: dict[str, str] = {}
         self.gold_hashes: dict[str, str] = {}
         self.missing: set[str] = set()
-        self.duplicates = self.unreadable = self.not_relevant = 0
+        self.duplicates = self.unreadable = self.not_relevant = self.reviewed = self.withdrawn = 0
+        self.carried: Counter[Status] = Counter()
+        self.not_carried: Counter[Status] = Counter()
 
     def resolve(self) -> Resolved:
         read = [self._question(question) for question in self.file.questions]
@@ -145,6 +156,10 @@ class _Resolver:
             self.duplicates,
             self.not_relevant,
             self.unreadable,
+            dict(self.carried),
+            dict(self.not_carried),
+            self.reviewed,
+            self.withdrawn,
         )
 
     def _question(self, question: WrittenQuestion) -> Question | None:
@@ -189,12 +204,21 @@ class _Resolver:
         )  # fmt: skip
 
     def _answered(self, question: WrittenQuestion, gold: WrittenGold, journey: Journey) -> WrittenGold:
-        """The gold with the answer that a person gave when an item was reviewed, if any did."""
-        for position, written in enumerate(gold.evidence):
-            decision = journey.decision(position, written)
-            if decision is not None and decision.answer:
-                return replace(gold, answer=decision.answer)
-        return gold
+        """The gold with the answer that a person gave when an item was reviewed, the nearest to this version.
+
+        An answer that the questions file gives for its own version on counts more than any review up to there.
+        """
+        labels = self.file.labels
+        overridden = labels.index(gold.label) if gold.label != gold.evidence_label else -1
+        given = [
+            decision
+            for position, written in enumerate(gold.evidence)
+            for decision in journey.decided(position, written)
+            if decision.answer and labels.index(decision.target) > overridden
+        ]
+        here = labels.index(journey.target)
+        nearest = min(given, key=lambda decision: abs(labels.index(decision.target) - here), default=None)
+        return gold if nearest is None else replace(gold, answer=nearest.answer)
 
     def _gold_hash(self, question: WrittenQuestion, gold: WrittenGold, journey: Journey) -> str:
         """What two runs must share: the gold as written, and what a person decided of it since."""
@@ -221,6 +245,7 @@ class _Resolver:
             if place.span is not None:
                 quote = self.documents[place.doc_id].text[place.span.start : place.span.end]
             usable = place.span is not None or self.file.unit == "document"
+            self._count(place)
             item = GoldItem(
                 question.question_id, position, place.status, place.doc_id, place.span, quote, written.grade,
                 question.need, digest, None, usable,
@@ -236,6 +261,14 @@ class _Resolver:
                         line=written.line, path=written.path, hint="leave one of the two out",
                     )  # fmt: skip
         return list(items.values()), whole
+
+    def _count(self, place: Place) -> None:
+        if place.withdrawn:
+            self.withdrawn += 1
+        elif place.reviewed:
+            self.reviewed += 1
+        elif place.carried is not None:
+            (self.carried if place.span is not None else self.not_carried)[place.status] += 1
 
     def _place(self, written: WrittenEvidence, position: int, journey: Journey) -> Place | None:
         """Where one item stands at this version; None where it has a fault."""

@@ -1,40 +1,31 @@
-"""The review file: what could not be carried to a version, listed for a person, who decides and whom we then believe.
+"""The review files of a dataset, `reviews/<version>.yaml`: what a person decided of items that were not carried.
 
-`reviews/<version>.yaml` in the dataset's folder. Written by `rag carry`, edited by a person, read back with every
-fault and its line; decisions that were made are kept when it is written again. What a decision does to the gold is
-`resolve.py`'s.
+Read with every fault and its line; what is undecided is not a decision. How the files are written is
+`review_writing.py`'s, which decisions still have an item is `reviewed.py`'s, what one does to the gold `placing.py`'s.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import yaml
-
 from rag.errors import Faults, InputError, nearest
-from rag.gold.carrying import Carried
 from rag.gold.written import WrittenEvidence
 from rag.registry import canonical_json
 from rag.yamltext import Node, read
 
 FOLDER = "reviews"
+SUFFIXES = (".yaml", ".yml")
+PLACE_KEYS = ("doc", "quote", "before", "after")  # what a person writes beside `requote`
+PERSONS_KEYS = ("decision", *PLACE_KEYS, "answer", "note")
 Verdict = Literal["accept", "requote", "withdraw"]
 
-_HEAD = """\
-# Evidence that Touchstone would not carry from {source} to {target} by itself. Decide each item, then run
-# `rag validate`: the questions whose items are all decided count again at {target} and later.
-#   decision: accept     the passage under `now` says it
-#   decision: requote    another passage does: give its `doc` and `quote` (and `before` or `after`, if it stands twice)
-#   decision: withdraw   nothing says it any more: the item no longer counts
-# Where the answer is another one now, give it under `answer`. What is left undecided stays out of comparisons.
-"""
 _ITEM_KEYS = (
     "question", "asks", "answered", "evidence", "mark", "status", "fact_changed", "confidence", "why", "was", "now",
-    "change", "decision", "doc", "quote", "before", "after", "answer",
+    "change", *PERSONS_KEYS,
 )  # fmt: skip
 
 
@@ -59,19 +50,10 @@ class Decision:
     file: str
     line: int
 
-
-@dataclass(frozen=True, slots=True)
-class ReviewItem:
-    """One item for a person to look at."""
-
-    question_id: str
-    position: int
-    mark: str
-    question: str
-    answer: str
-    doc_id: str
-    quote: str
-    carried: Carried
+    @property
+    def item(self) -> str:
+        """`q-1 evidence[0]`."""
+        return f"{self.question_id} evidence[{self.position}]"
 
 
 def mark_of(written: WrittenEvidence) -> str:
@@ -79,94 +61,44 @@ def mark_of(written: WrittenEvidence) -> str:
     return hashlib.sha256(canonical_json(written.plain[:-1]).encode()).hexdigest()[:12]
 
 
-def review_path(root: Path, target: str) -> Path:
-    """Where the review of a version is kept in a dataset's folder."""
-    return root / FOLDER / f"{target}.yaml"
-
-
 def review_files(root: Path) -> list[Path]:
     """The review files of a dataset, by name."""
     folder = root / FOLDER
-    return sorted(folder.glob("*.yaml")) if folder.is_dir() else []
+    return sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES) if folder.is_dir() else []
 
 
 def read_reviews(root: Path, labels: Sequence[str], faults: Faults) -> tuple[Decision, ...]:
-    """Every decision that was made, of every review file of a dataset; what is undecided is not among them."""
+    """Every decision that was made, of every review file of a dataset; what is undecided is not among them.
+
+    Args:
+        root: The dataset's folder.
+        labels: Its versions.
+        faults: Where faults are recorded, two decisions that contradict each other among them; the caller raises them.
+    """
     found: list[Decision] = []
     for path in review_files(root):
         try:
             found.extend(_Reader(read(path), labels, faults).decisions())
         except InputError as error:
             faults.extend(error.faults)
-    return tuple(found)
+    first: dict[tuple[str, int, str, str], Decision] = {}
+    for decision in found:
+        other = first.setdefault((decision.question_id, decision.position, decision.mark, decision.target), decision)
+        if _decided(other) != _decided(decision):
+            faults.add(
+                f"{decision.item} at {decision.target} is decided twice, and differently", file=decision.file,
+                line=decision.line, must_be="decided once", got=decision.verdict,
+                hint=f"the other one is {other.verdict}, at {other.file}:{other.line}",
+            )  # fmt: skip
+    return tuple(first.values())
 
 
-def write_review(path: Path, source: str, target: str, items: Iterable[ReviewItem]) -> tuple[int, int]:
-    """Write the items to a review file; decisions that it already holds for the same marks are kept.
-
-    Returns:
-        How many items are listed, and how many of them are decided.
-
-    Raises:
-        InputError: The file is there and cannot be read, or reviews another pair of versions.
-    """
-    made = _made(path, source, target) if path.exists() else {}
-    rows = []
-    for item in items:
-        row = _row(item)
-        row |= made.pop((item.question_id, item.position, item.mark), {})
-        rows.append(row)
-    for (question_id, position, mark), kept in made.items():  # decided earlier, and not listed any more
-        rows.append({"question": question_id, "evidence": position, "mark": mark, **kept})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    body = yaml.safe_dump({"from": source, "to": target, "items": rows}, sort_keys=False, allow_unicode=True, width=110)
-    path.write_text(_HEAD.format(source=source, target=target) + body.replace("\n- question:", "\n\n- question:"),
-                    encoding="utf-8")  # fmt: skip
-    return len(rows), sum(row.get("decision") is not None for row in rows)
+def _decided(decision: Decision) -> tuple[Any, ...]:
+    evidence = decision.evidence
+    return (decision.verdict, evidence.plain if evidence is not None else None, decision.answer)
 
 
-def _row(item: ReviewItem) -> dict[str, Any]:
-    carried = item.carried
-    row: dict[str, Any] = {
-        "question": item.question_id,
-        "asks": item.question,
-        "answered": item.answer or None,
-        "evidence": item.position,
-        "mark": item.mark,
-        "status": carried.status,
-        "fact_changed": carried.fact_changed,
-        "confidence": carried.confidence,
-        "why": carried.ground or None,
-        "was": {"doc": item.doc_id, "quote": item.quote},
-    }
-    if carried.span is not None:
-        row["now"] = {"doc": carried.doc_id, "quote": carried.quote}
-        row["now"] |= {"start": carried.span.start, "end": carried.span.end}
-        row["change"] = " ".join(_shown(piece.change, piece.text) for piece in carried.diff) or None
-    return {**row, "decision": None}
-
-
-def _shown(change: str, text: str) -> str:
-    return text if change == "equal" else f"[-{text}-]" if change == "removed" else f"{{+{text}+}}"
-
-
-def _made(path: Path, source: str, target: str) -> dict[tuple[str, int, str], dict[str, Any]]:
-    """What a person wrote in a review file, by item."""
-    root = read(path)
-    plain = root.plain()
-    if plain.get("from") != source or plain.get("to") != target:
-        raise InputError(f"{path}: reviews {plain.get('from')} to {plain.get('to')}, not {source} to {target}")
-    made = {}
-    for item in plain.get("items") or []:
-        kept = {key: item[key] for key in ("decision", "doc", "quote", "before", "after", "answer") if item.get(key)}
-        if kept.get("decision"):
-            kept |= {"now": _offsets(item["now"])} if isinstance(item.get("now"), dict) else {}
-            made[str(item["question"]), int(item["evidence"]), str(item["mark"])] = kept
-    return made
-
-
-def _offsets(now: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: int(value) if key in ("start", "end") else value for key, value in now.items()}
+_VERDICTS = "accept, requote or withdraw"
 
 
 class _Reader:
@@ -181,18 +113,22 @@ class _Reader:
         source, target = (self._label(fields, key) for key in ("from", "to"))
         items = fields.get("items")
         if items is None or not isinstance(items.value, list):
-            if items is not None and items.value is not None:
-                self._fault("not a list", items, "items", must_be="the items of the review")
+            if items is None or items.value is not None:
+                self._fault("missing" if items is None else "not a list", items or self.root, "items",
+                            must_be="the items of the review")  # fmt: skip
             return []
         found = [self._item(item, f"items.{number}", source, target) for number, item in enumerate(items.value)]
         return [decision for decision in found if decision is not None and source and target]
 
     def _label(self, fields: Mapping[str, Node], key: str) -> str:
         node = fields.get(key)
-        value = "" if node is None or not isinstance(node.value, str) else str(node.value)
+        if node is None or node.value is None:
+            self._fault("missing", node or self.root, key, must_be=f"one of: {', '.join(self.labels)}")
+            return ""
+        value = str(node.value) if isinstance(node.value, str) else "keys or a list"
         if value not in self.labels:
-            self._fault("no such version", node or self.root, key, must_be=f"one of: {', '.join(self.labels)}",
-                        got=value or "nothing")  # fmt: skip
+            self._fault("no such version", node, key, must_be=f"one of: {', '.join(self.labels)}", got=value,
+                        hint=_close(value, self.labels))  # fmt: skip
             return ""
         return value
 
@@ -200,26 +136,40 @@ class _Reader:
         if not isinstance(node.value, dict):
             self._fault("not an item", node, path, must_be="keys and values")
             return None
-        self._known(node, _ITEM_KEYS, f"{path}.")
+        if not self._known(node, _ITEM_KEYS, f"{path}."):
+            return None
+        wrong = [key for key in PERSONS_KEYS if key in node.value and isinstance(node.value[key].value, dict | list)]
+        for key in wrong:
+            self._fault("not a text", node.value[key], f"{path}.{key}", must_be="a text; quote it if it has a colon")
+        if wrong:
+            return None
         plain = node.plain()
-        verdict = plain.get("decision")
-        if verdict is None or verdict == "":
+        verdict, place = plain.get("decision"), [key for key in PLACE_KEYS if plain.get(key)]
+        if not verdict:
+            given = [*place, *(["answer"] if plain.get("answer") else [])]
+            if given:
+                hint = "did you mean 'decision: requote'?" if place else ""
+                self._fault(f"{' and '.join(given)} without a decision", node.value[given[0]], f"{path}.{given[0]}",
+                            must_be=_VERDICTS, hint=hint)  # fmt: skip
             return None
         if verdict not in get_args(Verdict):
-            must_be = "accept, requote or withdraw"
-            self._fault("not a decision", node.value["decision"], f"{path}.decision", must_be=must_be, got=str(verdict),
-                        hint=nearest(str(verdict), get_args(Verdict)))  # fmt: skip
+            self._fault("not a decision", node.value["decision"], f"{path}.decision", must_be=_VERDICTS,
+                        got=str(verdict), hint=_close(str(verdict), get_args(Verdict)))  # fmt: skip
             return None
-        question_id, mark = plain.get("question"), plain.get("mark")
-        position = plain.get("evidence")
-        if not (question_id and mark and isinstance(position, str) and position.isdigit()):
+        if verdict != "requote" and place:
+            self._fault(f"{verdict} with {' and '.join(place)}, which it does not read", node.value[place[0]],
+                        f"{path}.{place[0]}", hint="did you mean 'decision: requote'?")  # fmt: skip
+            return None
+        question_id, mark, position = plain.get("question"), plain.get("mark"), plain.get("evidence")
+        named = isinstance(question_id, str) and isinstance(mark, str) and _is_number(position)
+        if not (named and question_id and mark):
             self._fault("question, evidence or mark is missing", node, path, must_be="as `rag carry` wrote them")
             return None
         evidence = None if verdict == "withdraw" else self._evidence(node, path, plain, verdict)
         if evidence is None and verdict != "withdraw":
             return None
         return Decision(
-            str(question_id), int(position), str(mark), source, target, verdict, evidence,
+            str(question_id), int(str(position)), str(mark), source, target, verdict, evidence,
             str(plain.get("answer") or ""), node.file, node.line,
         )  # fmt: skip
 
@@ -232,22 +182,32 @@ class _Reader:
             before, after = str(plain.get("before") or ""), str(plain.get("after") or "")
             return WrittenEvidence(str(doc_id), str(quote), before, after, line=node.line, path=path)
         now = plain.get("now")
-        if not isinstance(now, dict) or not now.get("doc") or not now.get("quote"):
+        if not isinstance(now, dict) or not all(isinstance(now.get(key), str) and now[key] for key in ("doc", "quote")):
             hint = "requote it with `doc` and `quote`, or withdraw it"
             self._fault("there is nothing under `now` to accept", node, path, hint=hint)
             return None
-        start, end = (str(now.get(key) or "") for key in ("start", "end"))
-        if not (start.isdigit() and end.isdigit()):
-            return WrittenEvidence(str(now["doc"]), str(now["quote"]), line=node.line, path=path)
+        start, end = now.get("start"), now.get("end")
+        offsets = (int(str(start)), int(str(end))) if _is_number(start) and _is_number(end) else (None, None)
         return WrittenEvidence(
-            str(now["doc"]), str(now["quote"]), start=int(start), end=int(end), line=node.line, path=path
+            str(now["doc"]), str(now["quote"]), start=offsets[0], end=offsets[1], line=node.line, path=path
         )
 
-    def _known(self, node: Node, keys: Sequence[str], prefix: str) -> None:
-        for key in node.value:
-            if key not in keys:
-                self.faults.add("unknown key", file=node.file, line=node.key_lines.get(key, node.line),
-                                path=f"{prefix}{key}", hint=nearest(key, keys))  # fmt: skip
+    def _known(self, node: Node, keys: Sequence[str], prefix: str) -> bool:
+        unknown = [key for key in node.value if key not in keys]
+        for key in unknown:
+            self.faults.add("unknown key", file=node.file, line=node.key_lines.get(key, node.line),
+                            path=f"{prefix}{key}", hint=nearest(key, keys))  # fmt: skip
+        return not unknown
 
     def _fault(self, problem: str, node: Node, path: str, **rest: str) -> None:
         self.faults.add(problem, file=node.file, line=node.line, path=path, **rest)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isdecimal()
+
+
+def _close(word: str, known: Sequence[str]) -> str:
+    """The hint of `nearest`, but nothing where it would list what was listed already."""
+    hint = nearest(word, known)
+    return hint if hint.startswith("did you") else ""

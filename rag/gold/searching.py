@@ -7,7 +7,6 @@ differ in a name or a number, and must not be taken for edits of one another. Wh
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,15 +14,14 @@ from functools import cached_property
 from math import log
 
 from rag.gold.facts import judge
-from rag.gold.passages import Passages, Word, likeness, same_word, words_of
+from rag.gold.passages import Passages, likeness, plain, words_of
+from rag.gold.stretches import stretches
 from rag.types import Document, Snapshot, Span
 
 CANDIDATES = 12  # units looked at, those that share the rarest words with the statement
 REGION = 40  # units between two neighbours that are still looked through in place
 SAME_DOCUMENT = 0.3  # share of its units that a renamed document must have in common with the old one
-_LINK = re.compile(r"\[[^\[\]\n]*\]\([^()\s]*\)")
 SHORT = 24  # code points from which an identical unit tells one document from another
-STRETCH = 0.01  # by how much a less natural beginning or end must be more alike
 BETTER = 0.02  # by how much another old statement must be more alike to own a passage
 
 
@@ -105,24 +103,63 @@ class Searcher:
         return self._successors[doc_id]
 
     def aligned(self, doc_id: str, span: Span, new_id: str, place: Span) -> float:
-        """1 where the units of two places stand for each other when the documents are laid side by side, else 0."""
+        """1 where two places and what stands before them meet when the documents are laid side by side, else 0."""
         if new_id != self.successor(doc_id):
             return 0.0
         old, new = self.old.passages(doc_id), self.new.passages(new_id)
         if not old.units or not new.units:
             return 0.0
         pairs = self._alignment(doc_id, new_id)
-        return float(pairs.get(old.unit_at(span.start)) == new.unit_at(place.start))
+        here, there = old.unit_at(span.start), new.unit_at(place.start)
+        before = pairs.get(here - 1, -1) == there - 1 if here else there == 0
+        return float(pairs.get(here) == there and before)
 
-    def edits(self, document: Document, span: Span) -> list[Found]:
-        """Passages that may be the statement, edited, the most alike first; none overlap."""
+    def another_s(self, document: Document, span: Span, new_id: str, place: Span) -> bool:
+        """Whether the same words in another sentence are what a changed old sentence became, and not this one's.
+
+        "limit is 5,000 a day" of the Gold rule is not carried into the Silver rule that was raised to 5,000.
+        """
+        own, new = self.old.passages(document.doc_id), self.new.passages(new_id)
+        if not own.units or not new.units or (own.opens_unit(span.start) and own.closes_unit(span.end)):
+            return False  # a whole sentence says it all by itself
+        mine, there = own.around(span), new.around(place)
+        said, says = document.text[mine.start : mine.end], new.document.text[there.start : there.end]
+        if plain(said) == plain(says):
+            return False
+        found = Found(likeness(said, says), new_id, there, False, False)
+        if self._explained(found, said, document.doc_id, span):
+            return True
+        here = new_id == self.successor(document.doc_id)
+        return (
+            here
+            and judge(said, says).fact_changed
+            and not self._between_neighbours(document.doc_id, mine, new_id, there)
+        )
+
+    def edits(self, document: Document, span: Span, but: Sequence[tuple[str, Span]] = ()) -> list[Found]:
+        """Passages that may be the statement, edited, the most alike first; none overlap.
+
+        Args:
+            document: Of the old version.
+            span: The statement.
+            but: Places of the new version that hold other statements.
+        """
         text = document.text[span.start : span.end]
         own = self.old.passages(document.doc_id)
         if not words_of(text) or not own.units:
             return []
         touched = own.units_of(span)
         mine = {own.keys[unit] for unit in touched}
-        found = [*self._in_place(document, span, touched, mine), *self._anywhere(document, span, touched, mine)]
+        others = [
+            (doc_id, number)
+            for doc_id, place in but
+            for number in self.new.passages(doc_id).units_of(place)
+            if self.new.passages(doc_id).units
+        ]
+        found = [
+            *self._in_place(document, span, touched, others),
+            *self._anywhere(document, span, touched, mine, others),
+        ]
         found.sort(key=lambda item: (-item.likeness, not item.in_place, item.doc_id, item.span))
         kept: list[Found] = []
         for item in found:
@@ -131,35 +168,69 @@ class Searcher:
                 kept.append(item)
         return kept
 
-    def _in_place(self, document: Document, span: Span, touched: range, mine: set[str]) -> Iterable[Found]:
+    def beyond(self, document: Document, span: Span, found: Found) -> str:
+        """What the passage's own sentences say outside of it, where the statement was whole sentences; else ""."""
+        old, new = self.old.passages(document.doc_id), self.new.passages(found.doc_id)
+        around, text = new.around(found.span), new.document.text
+        head = text[around.start : found.span.start] if old.opens_unit(span.start) else ""
+        tail = text[found.span.end : around.end] if old.closes_unit(span.end) else ""
+        return f"{head} {tail}".strip()
+
+    def _in_place(
+        self, document: Document, span: Span, touched: range, others: Sequence[tuple[str, int]]
+    ) -> Iterable[Found]:
         """Between what the units before and after the statement became."""
         new_id = self.successor(document.doc_id)
         if new_id is None:
             return
         new = self.new.passages(new_id)
-        pairs = self._alignment(document.doc_id, new_id)
-        low = max((pairs[unit] + 1 for unit in pairs if unit < touched.start), default=0)
-        high = min((pairs[unit] for unit in pairs if unit >= touched.stop), default=len(new.units))
-        if low >= high or high - low > REGION:
+        between = self._between(document.doc_id, touched, new_id)
+        if not between or len(between) > REGION:
             return
-        best = self._window(document, span, touched, new, range(low, high))
-        if best is not None:
-            yield Found(best[0], new_id, best[1], True, True)
+        for units in new.runs(between, [number for doc_id, number in others if doc_id == new_id]):
+            for alike, place in stretches(self.old.passages(document.doc_id), span, new, units):
+                yield Found(alike, new_id, place, True, True)
 
-    def _anywhere(self, document: Document, span: Span, touched: range, mine: set[str]) -> Iterable[Found]:
+    def _between(self, doc_id: str, touched: range, new_id: str) -> range:
+        """The new units between what the units before and after some old ones became."""
+        pairs = self._alignment(doc_id, new_id)
+        low = max((pairs[unit] + 1 for unit in pairs if unit < touched.start), default=0)
+        high = min(
+            (pairs[unit] for unit in pairs if unit >= touched.stop), default=len(self.new.passages(new_id).units)
+        )
+        return range(low, high)
+
+    def _between_neighbours(self, doc_id: str, mine: Span, new_id: str, there: Span) -> bool:
+        if new_id != self.successor(doc_id):
+            return False
+        between = self._between(doc_id, self.old.passages(doc_id).units_of(mine), new_id)
+        return self.new.passages(new_id).unit_at(there.start) in between
+
+    def stays(self, document: Document, span: Span, place: Span) -> bool:
+        """Whether a place of the same document stands under the same heading as the statement did."""
+        old, new = self.old.passages(document.doc_id), self.new.passages(document.doc_id)
+        return old.heading(span.start) == new.heading(place.start)
+
+    def is_new(self, found: Found) -> bool:
+        """Whether nothing of a passage is a whole old unit."""
+        new = self.new.passages(found.doc_id)
+        return all(new.keys[unit] not in self.old.keys for unit in new.units_of(found.span))
+
+    def _anywhere(
+        self, document: Document, span: Span, touched: range, mine: set[str], others: Sequence[tuple[str, int]]
+    ) -> Iterable[Found]:
         text = document.text[span.start : span.end]
         seen: set[tuple[str, int]] = set()
         home = self.successor(document.doc_id)
         for doc_id, unit in self.new.closest(text, CANDIDATES):
-            if (doc_id, unit) in seen:
+            if (doc_id, unit) in seen or (doc_id, unit) in others:
                 continue
             new = self.new.passages(doc_id)
             low, high = self._free(new, unit, len(touched), mine)
             seen.update((doc_id, number) for number in range(low, high))
-            if low < high:
-                best = self._window(document, span, touched, new, range(low, high))
-                if best is not None:
-                    yield Found(best[0], doc_id, best[1], False, doc_id == home)
+            for units in new.runs(range(low, high), [number for other, number in others if other == doc_id]):
+                for alike, place in stretches(self.old.passages(document.doc_id), span, new, units):
+                    yield Found(alike, doc_id, place, False, doc_id == home)
 
     def _free(self, new: Passages, unit: int, reach: int, mine: set[str]) -> tuple[int, int]:
         """The units around one that no other old unit is identical to; empty if the unit itself is one."""
@@ -208,141 +279,13 @@ class Searcher:
         keys = {key for key in self.old.passages(doc_id).keys if len(key) >= SHORT}
         if not keys:
             return None
-        shared = Counter({other: len(keys.intersection(self.new.passages(other).keys)) for other in self.new.documents})
-        fresh = sorted(shared, key=lambda other: (other in self.old.documents, -shared[other], other))
-        best = max(fresh, key=lambda other: shared[other], default=None)
-        return best if best is not None and shared[best] >= SAME_DOCUMENT * len(keys) else None
-
-    def _window(
-        self, document: Document, span: Span, touched: range, new: Passages, units: range
-    ) -> tuple[float, Span] | None:
-        """The stretch of some units that is most like the statement, and how alike it is."""
-        text = document.text[span.start : span.end]
-        begin, end = new.units[units.start].start, new.units[units.stop - 1].end
-        wanted, region = words_of(text), words_of(new.document.text[begin:end], begin)
-        matches = _matches(wanted, region)
-        if not matches:
+        shared = {other: len(keys & self._joined(other)) for other in self.new.documents}
+        best = min(shared, key=lambda other: (-shared[other], other in self.old.documents, other), default=None)
+        if best is None or shared[best] < SAME_DOCUMENT * len(keys):
             return None
-        first, last = _densest(matches, len(wanted))
-        old = self.old.passages(document.doc_id)
-        best: tuple[float, Span] | None = None
-        starts = [*self._starts(old, span, new, region, matches[first], begin), *_edges(region, matches[:first], 0)]
-        stops = [*self._stops(old, span, new, region, matches[last], len(wanted), end),
-                 *_edges(region, matches[last + 1 :], len(wanted) - 1)]  # fmt: skip
-        for start in starts:
-            for stop in stops:
-                if start < stop:
-                    alike = likeness(text, new.document.text[start:stop])
-                    if best is None or alike > best[0] + STRETCH:
-                        best = alike, Span(start, stop)
-        return best
+        return None if sum(count == shared[best] for count in shared.values()) > 1 else best  # two drafts of it
 
-    def _starts(
-        self, old: Passages, span: Span, new: Passages, region: Sequence[Word], match: tuple[int, int], begin: int
-    ) -> list[int]:
-        """Where the passage may begin.
-
-        With a unit, where the statement did; else at the first word that both have, or as many words before it as the
-        statement had before its own.
-        """
-        wanted, position = match
-        opening, word = old.document.text[span.start], region[position]
-        unit = new.unit_at(word.start)
-        if old.opens_unit(span.start):
-            units = range(unit, min(unit + 2, len(new.units)))
-            if not opening.isalnum() and span.start == old.units[old.unit_at(span.start)].start:
-                return [max(begin, new.units[number].start) for number in units]  # its marker was part of the quote
-            starts = [max(begin, new.first_word(number)) for number in units]
-            return [_with_marks(new.document.text, start, opening) for start in starts]
-        back = position
-        while back > 0 and position - back < wanted and new.unit_at(region[back - 1].start) == unit:
-            back -= 1
-        starts = list(dict.fromkeys((word.start, region[back].start)))
-        return [_before_marks(new.document.text, start, opening, begin) for start in starts]
-
-    def _stops(
-        self, old: Passages, span: Span, new: Passages, region: Sequence[Word], match: tuple[int, int], n: int, end: int
-    ) -> list[int]:
-        """Where the passage may end, likewise; a link that was entered is left at its end."""
-        wanted, position = match
-        text, word = new.document.text, region[position]
-        unit = new.unit_at(word.start)
-        wordy = old.document.text[span.end - 1].isalnum()
-        stops = []
-        if old.closes_unit(span.end):
-            for number in range(unit, max(-1, unit - 3), -1):
-                stop = min(end, new.units[number].end)
-                inside = [other for other in region if new.units[number].start <= other.start < stop]
-                stops.append(inside[-1].end if wordy and inside else stop)
-        ahead, most = position, n - 1 - wanted
-        while ahead + 1 < len(region) and ahead - position < most and new.unit_at(region[ahead + 1].start) == unit:
-            ahead += 1
-        closing = re.search(r"\W*$", old.document.text[span.start : span.end])
-        marks = closing.group() if closing else ""
-        stops += [
-            stop + _common_prefix(marks, text[stop : stop + len(marks)]) for stop in (word.end, region[ahead].end)
-        ]
-        return [_past_link(text, stop, end) for stop in dict.fromkeys(stops)]
-
-
-def _edges(region: Sequence[Word], matches: Sequence[tuple[int, int]], edge: int) -> list[int]:
-    """Where the statement's own first (or last) word stands, if it was matched outside the densest stretch."""
-    return [region[there].end if edge else region[there].start for here, there in matches if here == edge]
-
-
-def _with_marks(text: str, start: int, opening: str) -> int:
-    """The beginning of a unit, without marks of emphasis or quotation where the statement began without any."""
-    lead = re.compile(r"[*_`\"“‘(\[]*").match(text, start)
-    return start if lead is None or not opening.isalnum() else lead.end()
-
-
-def _before_marks(text: str, start: int, opening: str, begin: int) -> int:
-    """The marks before a word, where the statement began with marks itself."""
-    while start > begin and not opening.isalnum() and text[start - 1] in '*_`"“‘([$€£#':
-        start -= 1
-    return start
-
-
-def _common_prefix(one: str, other: str) -> int:
-    return next((i for i, (left, right) in enumerate(zip(one, other, strict=False)) if left != right),
-                min(len(one), len(other)))  # fmt: skip
-
-
-def _past_link(text: str, stop: int, end: int) -> int:
-    """The end of the Markdown link whose words or target a passage ends inside of; else the passage's own end."""
-    line = text.rfind("\n", 0, stop) + 1
-    for link in _LINK.finditer(text, line):
-        if link.start() >= stop:
-            break
-        if stop < link.end() <= end:
-            return link.end()
-    return stop
-
-
-def _matches(wanted: Sequence[Word], region: Sequence[Word]) -> list[tuple[int, int]]:
-    """Positions of the words that both have, in order (a longest common subsequence); a word may be respelt."""
-    from rapidfuzz.distance import Indel
-
-    known = {word.text for word in wanted}
-    texts = []
-    for word in region:
-        text = word.text
-        if text not in known and len(text) > 3:
-            text = next((other for other in sorted(known) if same_word(other, text)), text)
-        texts.append(text)
-    found: list[tuple[int, int]] = []
-    for code in Indel.opcodes([word.text for word in wanted], texts):
-        if code.tag == "equal":
-            found.extend(zip(range(code.src_start, code.src_end), range(code.dest_start, code.dest_end), strict=True))
-    return found
-
-
-def _densest(matches: Sequence[tuple[int, int]], wanted: int) -> tuple[int, int]:
-    """First and last match of the stretch in which the matches lie most densely: the greatest Dice coefficient."""
-    best, ends = -1.0, (0, 0)
-    for first, (_, low) in enumerate(matches):
-        for last in range(first, len(matches)):
-            score = 2 * (last - first + 1) / (wanted + matches[last][1] - low + 1)
-            if score > best:
-                best, ends = score, (first, last)
-    return ends
+    def _joined(self, doc_id: str) -> set[str]:
+        """Units of a new document that did not stand there before: a parallel document is no successor."""
+        keys = set(self.new.passages(doc_id).keys)
+        return keys.difference(self.old.passages(doc_id).keys) if doc_id in self.old.documents else keys

@@ -32,9 +32,14 @@ DATES = frozenset(
 )  # "may" and "march" are verbs too
 UNITS = frozenset(
     _words("second seconds minute minutes hour hours day days week weeks month months quarter quarters year years")
-    + _words("business working calendar banking percent basis eur usd gbp chf dollars euros pounds cents")
-    + _words("kb mb gb tb times")
+    + _words("business working calendar banking percent basis cents")
+    + _words("kb mb gb tb times kg g mg t lb km m cm mm mi l ml kw kwh mw mwh hz")
 )
+CURRENCIES = {word: word for word in _words("eur usd gbp chf jpy inr brl cad aud cny sek nok dkk pln")} | {
+    "dollar": "usd", "dollars": "usd", "euro": "eur", "euros": "eur", "pound": "gbp", "pounds": "gbp",
+    "yen": "jpy", "rupees": "inr",
+}  # fmt: skip
+SIGNS = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "%": "percent", "‰": "permille", "°": "degree"}
 REFERENCES = frozenset(
     _words("section sections clause clauses article articles chapter chapters paragraph paragraphs step steps")
     + _words("figure table appendix annex schedule exhibit page item items note footnote")
@@ -61,6 +66,17 @@ PHRASES = (
     (re.compile(r"\b(?:has|have)\s+to\b", re.IGNORECASE), "must"),
     (re.compile(r"\bother\s+than\b", re.IGNORECASE), "except"),
 )
+_OPPOSITES = _words("before/after above/below over/under maximum/minimum max/min most/least more/less more/fewer")
+_OPPOSITES += _words(
+    "greater/less higher/lower longer/shorter earlier/later first/last include/exclude all/some all/most"
+)
+_OPPOSITES += _words("every/some always/sometimes always/rarely often/rarely increase/decrease raise/lower rise/fall")
+_OPPOSITES += _words("open/closed open/shut begin/end start/end internal/external public/private incoming/outgoing")
+_OPPOSITES += _words("inbound/outbound upload/download buyer/seller sender/recipient sender/receiver payer/payee")
+_OPPOSITES += _words("creditor/debtor debit/credit lender/borrower employer/employee landlord/tenant licensor/licensee")
+_OPPOSITES += _words("keep/destroy keep/delete retain/delete enable/disable free/charged either/both former/latter")
+_OPPOSITES += _words("accept/decline gross/net with/without full/partial voluntary/mandatory")
+OPPOSITES: tuple[tuple[str, str], ...] = tuple((one, other) for one, other in (p.split("/") for p in _OPPOSITES))
 COMMON = frozenset(
     _words("a an the this that these those it its he she they them their his her we you your our i me my")
     + _words("of to in on at for by with from as into over under about and or but if then than so")

@@ -5,8 +5,6 @@ The corpus is copied as it is; the qrels become evidence that names whole docume
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +20,7 @@ from rag.interop._beir_files import (
     read_qrels,
     read_queries,
 )
-
-LABEL = "v1"  # the one version of an imported dataset
-DEV_SPLITS = ("dev", "val", "validation")
+from rag.interop._datasets import DEV_SPLITS, refuse_used, some, write_dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class ImportReport:
             (len(self.missing_documents), "judged documents that are not in the corpus, kept", self.missing_documents),
             (len(self.ignored_keys), "keys of the queries ignored", self.ignored_keys),
         ]
-        return lines + [f"{count} {what}{_some(names)}" for count, what, names in counted if count]
+        return lines + [f"{count} {what}{some(names)}" for count, what, names in counted if count]
 
 
 def import_beir(source: Path, out: Path, *, split: str = "test", name: str | None = None) -> ImportReport:
@@ -94,7 +90,7 @@ def import_beir(source: Path, out: Path, *, split: str = "test", name: str | Non
     Raises:
         InputError: Every fault of the files together, or `out` is in use.
     """
-    _refuse_used(out)
+    refuse_used(out)
     faults = Faults()
     if not source.is_dir():
         raise InputError(Fault("no such folder", file=str(source), must_be="a folder with BEIR files"))
@@ -129,7 +125,8 @@ def import_beir(source: Path, out: Path, *, split: str = "test", name: str | Non
     part = "dev" if split in DEV_SPLITS else "test"
     dataset_name = name or source.resolve().name
     rows = [_question(query, by_query.get(query.query_id, ()), part) for query in kept]
-    _write(out, dataset_name, corpus, rows, len(doc_ids))
+    description = f"Imported from BEIR files: {len(doc_ids)} documents, {len(rows)} questions"
+    write_dataset(out, dataset_name, description, "document", corpus, rows)
     return ImportReport(
         name=dataset_name,
         out=out,
@@ -153,12 +150,6 @@ def import_beir(source: Path, out: Path, *, split: str = "test", name: str | Non
         missing_documents=tuple(missing),
         ignored_keys=ignored,
     )
-
-
-def _refuse_used(out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        what = "the folder is not empty" if out.is_dir() else "is a file"
-        raise InputError(Fault(what, file=str(out), must_be="absent or an empty folder", hint="nothing was written"))
 
 
 def _refuse_no_overlap(
@@ -196,38 +187,3 @@ def _question(query: Query, judgements: Iterable[Judgement], part: str) -> dict[
     if part != "test":
         row["split"] = part
     return row
-
-
-def _write(out: Path, name: str, corpus: Path, rows: list[dict[str, Any]], documents: int) -> None:
-    """Everything into a hidden sibling, which then takes the folder's name."""
-    import yaml
-
-    dataset = {
-        "name": name,
-        "description": f"Imported from BEIR files: {documents} documents, {len(rows)} questions",
-        "access": "open",
-        "unit": "document",
-        "base": LABEL,
-        "versions": [{"label": LABEL, "path": corpus.name}],
-    }
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
-        shutil.copyfile(corpus, partial / corpus.name)
-        text = yaml.safe_dump(dataset, sort_keys=False, allow_unicode=True, width=1000)
-        (partial / "dataset.yaml").write_text(text, encoding="utf-8", newline="\n")
-        lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-        (partial / "questions.jsonl").write_text(lines, encoding="utf-8", newline="\n")
-        if out.exists():
-            out.rmdir()
-        partial.rename(out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _some(names: tuple[str, ...], shown: int = 5) -> str:
-    if not names:
-        return ""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return f": {', '.join(names[:shown])}{more}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +158,11 @@ class _Lines:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
+    from rag.markdown._fast import plain
+
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
+    parser.block.ruler.before("table", "plain", plain)
+    return parser
 
 
 def _block_tokens(source: str, env: dict[str, Any]) -> list[Token]:
@@ -170,17 +174,17 @@ def _block_tokens(source: str, env: dict[str, Any]) -> list[Token]:
 
 def _block(tokens: Sequence[Token], position: int, lines: _Lines, first: int, last: int, env: dict[str, Any]) -> Block:
     token = tokens[position]
-    span = lines.span(first, last)
-    block = Block(_KINDS[token.type], span.start, span.end)
-    if block.kind == "heading":
+    span, kind = lines.span(first, last), _KINDS[token.type]
+    if kind == "heading":
         raw = tokens[position + 1].content
-        return replace(block, level=int(token.tag[1]), title=_title(raw, env), raw=raw)
-    if block.kind == "list":
-        return replace(block, parts=tuple(_parts(tokens, position, lines, "list_item_open", 1, first)))
-    if block.kind == "table":
+        return Block(kind, span.start, span.end, int(token.tag[1]), _title(raw, env), raw)
+    if kind == "list":
+        items = tuple(_parts(tokens, position, lines, "list_item_open", 1, first))
+        return Block(kind, span.start, span.end, parts=items)
+    if kind == "table":
         rows = tuple(_parts(tokens, position, lines, "tr_open", 2, first + 2))
-        return replace(block, parts=rows, header=lines.span(first, min(first + 2, last)))
-    return block
+        return Block(kind, span.start, span.end, parts=rows, header=lines.span(first, min(first + 2, last)))
+    return Block(kind, span.start, span.end)
 
 
 def _parts(

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from rag.types import Block, Document, Span
 
+_DROPPED = bytes(point for point in range(128) if not (chr(point).isalnum() or chr(point) in "_- "))
+_SLUG = bytes.maketrans(b" ", b"-")
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -41,7 +44,10 @@ def sections(document: Document) -> tuple[Section, ...]:
     A section stands in the nearest earlier one of a lower level, so a skipped level nests nothing. A heading inside a
     masked part opens no section.
     """
-    headings = [index for index, block in enumerate(document.blocks) if _opens(block, document.masked)]
+    blocks, masked = document.blocks, document.masked
+    headings = [
+        i for i, block in enumerate(blocks) if block.kind == "heading" and (not masked or _opens(block, masked))
+    ]
     starts = [0, *(document.blocks[index].start for index in headings), len(document.text)]
     edges = [0, *headings, len(document.blocks)]
     found = [Section(0, starts[1], 0, edges[1], 0, (), "", -1)]
@@ -68,6 +74,8 @@ def first_title(blocks: Sequence[Block], masked: Sequence[Span] = ()) -> str:
 
 def slug(title: str) -> str:
     """The anchor that GitHub makes of a title: lower case, letters, marks, digits, `_` and `-`; spaces become `-`."""
+    if title.isascii():
+        return title.lower().encode("ascii").translate(_SLUG, _DROPPED).decode("ascii")
     kept = (letter for letter in title.lower() if letter in " -" or _in_a_word(letter))
     return "".join(kept).replace(" ", "-")
 

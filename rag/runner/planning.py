@@ -19,7 +19,8 @@ from rag.store import PlanMemo, Store
 class PlannedUnit:
     """A system on a version: what the store holds, and what is missing (`passage vectors` -> 120).
 
-    Pair scores depend on what will be retrieved; their number is an upper bound.
+    Pair scores depend on what will be retrieved; their number is an upper bound. Where a chunker's own vectors are
+    missing, the number of passages is an estimate.
     """
 
     system: str
@@ -42,6 +43,7 @@ def plan(job: Job, store: Store) -> list[PlannedUnit]:
     work = Work(job, store, Silent(), latency=False)
     work.check_gold()
     memo = PlanMemo(store)
+    work.memo = memo
     planned = []
     for label in job.labels:
         for system in job.experiment.systems:

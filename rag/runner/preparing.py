@@ -52,12 +52,23 @@ def prepare(path: Path, *, check_gold: bool = False) -> Job:
 
 
 def _check_index_versions(reading: Reading, dataset: DatasetFile, faults: Faults) -> None:
-    """An `index_version` is a label of the dataset."""
-    for written, path, file, line in reading.index_versions:
+    """An `index_version` is a label of the dataset, whether it stands under `systems` or is varied by a sweep."""
+    listed: list[tuple[str, str, str, int | None]] = [*reading.index_versions]
+    if reading.experiment is not None:
+        known = {written for written, *_ in listed}
+        listed += [
+            (system.index_version, f"systems.{system.name}.index_version", str(reading.experiment.file), None)
+            for system in reading.experiment.systems
+            if system.index_version is not None and system.index_version not in known
+        ]
+    for written, path, file, line in listed:
         if written not in dataset.labels:
+            hint = "leave it out to search the version that is asked" if written == "latest" else ""
+            close = nearest(written, dataset.labels)
             faults.add(
                 f"no version is labelled {written!r}", file=file, line=line, path=path,
-                must_be=f"one of: {', '.join(dataset.labels)}", hint=nearest(written, dataset.labels),
+                must_be=f"one of: {', '.join(dataset.labels)}",
+                hint=hint or (close if close.startswith("did you") else ""),
             )  # fmt: skip
 
 

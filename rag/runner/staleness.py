@@ -5,17 +5,23 @@ Facts are recorded here, for `superseded@k` and for the scoring of an `index_ver
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rag.gold.carrying import Carried, Carrier
 from rag.gold.resolve import GoldItem, Resolved
+from rag.text import UNSPACED
 from rag.types import ChunkSet, Document, Snapshot, Span, without_masked
+
+_WORD = re.compile(rf"[^\W_{UNSPACED}]{{2}}")  # a script without spaces has no words to tear
+_NUMBER = re.compile(r"\d[.,]\d")
 
 
 def superseded(chunks: ChunkSet, snapshot: Snapshot, newest: Snapshot) -> list[bool]:
     """Per chunk, whether what it shows no longer stands in any document of the newest version.
 
-    Blank space and masked parts do not count; context text is not part of what must stand.
+    Blank space and masked parts do not count; context text is not part of what must stand. A text that ends with a
+    whole word or number must stand so: "the limit is 5" does not stand in "the limit is 50".
 
     Args:
         chunks: Of `snapshot`.
@@ -28,8 +34,10 @@ def superseded(chunks: ChunkSet, snapshot: Snapshot, newest: Snapshot) -> list[b
     found = []
     for row, doc_id in enumerate(chunks.doc_ids):
         start, end = int(chunks.shown_starts[row]), int(chunks.shown_ends[row])
-        text = _folded(without_masked(old[doc_id].text[start:end], start, old[doc_id].masked))
-        found.append(text not in standing.get(doc_id, "") and text not in everything)
+        whole = old[doc_id].text
+        text = _folded(without_masked(whole[start:end], start, old[doc_id].masked))
+        edges = (_inside(whole, start), _inside(whole, end))
+        found.append(not any(_stands(text, *edges, where) for where in (standing.get(doc_id, ""), everything)))
     return found
 
 
@@ -63,6 +71,22 @@ def stale_places(
 
 def _body(document: Document) -> str:
     return _folded(without_masked(document.text, 0, document.masked))
+
+
+def _stands(text: str, torn_before: bool, torn_after: bool, where: str) -> bool:
+    """Whether a text stands somewhere, beginning and ending in the middle of a word only where it did before."""
+    at = where.find(text)
+    while at >= 0:
+        before, after = torn_before or not _inside(where, at), torn_after or not _inside(where, at + len(text))
+        if before and after:
+            return True
+        at = where.find(text, at + 1)
+    return False
+
+
+def _inside(text: str, at: int) -> bool:
+    """Whether a place lies inside a word or a number."""
+    return bool(_WORD.fullmatch(text, max(0, at - 1), at + 1) or _NUMBER.search(text, max(0, at - 2), at + 2))
 
 
 def _folded(text: str) -> str:

@@ -21,8 +21,9 @@ from rag.corpus import DatasetFile, load_snapshot
 from rag.datasets import Version, dataset_keys, load_versions
 from rag.errors import Faults, RagWarning
 from rag.pipeline import answer, chunk_snapshot
-from rag.protocols import Progress
+from rag.protocols import Memo, Progress
 from rag.records import RECORDED, SCHEMA_VERSION, concatenate
+from rag.runner.documents import DocumentCuts
 from rag.runner.preparing import Job
 from rag.runner.staleness import stale_places, superseded
 from rag.runner.tables import (
@@ -38,7 +39,7 @@ from rag.runner.tables import (
 )
 from rag.runner.units import Unit, find, found_or_computed, keep, library_versions, plugin_sources, unit_key
 from rag.store import Store
-from rag.systems import System
+from rag.systems import System, wire
 from rag.types import ChunkSet
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Work:
         indexed = {system.index_version for system in job.experiment.systems}
         self.indexed = tuple(label for label in job.dataset.labels if label in {*job.labels, *indexed})
         self.store = store
+        self.memo: Memo = store  # what a chunker's vectors are kept in
+        self.documents_found = self.documents_cut = 0
         self.progress = progress
         self.latency = latency
         self.keys = dataset_keys(job.dataset, self.indexed)
@@ -135,7 +138,9 @@ class Work:
                     notes.extend(f"{place}: {note}" for note in unit.notes["notes"])
                 if searched != label and (label, searched) not in stale:
                     stale.add((label, searched))
-                    key = unit_key("stale_gold", dataset=self.keys[label], label=label, index=searched)
+                    key = unit_key(
+                        "stale_gold", dataset=self.keys[label], label=label, index=searched, latency=self.latency
+                    )
                     unit, _ = found_or_computed(self.store, key, partial(self._stale_unit, label, searched))
                     parts["stale_gold"].append(unit.tables["stale_gold"])
                 unit = self._answers(system, label, place)
@@ -160,8 +165,24 @@ class Work:
         """All chunks of a version, as a system's chunker cuts them; cut once."""
         key = (system.chunking_id(), label)
         if key not in self._chunks:
-            self._chunks[key] = chunk_snapshot(system.chunker, self.versions()[label].snapshot)
+            chunker = wire(system.chunker, self.experiment.tokenizer, self.memo)
+            snapshot = self.versions()[label].snapshot
+            if self.memo is not self.store:  # a plan: nothing is kept
+                self._chunks[key] = chunk_snapshot(chunker, snapshot)
+                return self._chunks[key]
+            identity = registry.identity(system.chunker)
+            cuts = DocumentCuts(chunker, unit_key("cuts", chunker=identity, plugins=plugin_sources(system)), self.store)
+            self._chunks[key] = chunk_snapshot(chunker, snapshot, cuts.chunk)
+            cuts.keep()
+            self.documents_found += cuts.found
+            self.documents_cut += cuts.cut
+            if cuts.found and cuts.cut:
+                self.progress.say(f"{label}: {cuts.cut} of {cuts.found + cuts.cut} documents were cut anew")
         return self._chunks[key]
+
+    def documents(self) -> dict[str, int]:
+        """How many documents the chunkers cut, and how many stood in the store; for the manifest."""
+        return {"documents_found": self.documents_found, "documents_cut": self.documents_cut}
 
     def counter(self, label: str) -> TokenCounter:
         """Counts tokens of a version's documents in the experiment's tokenizer."""

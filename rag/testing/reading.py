@@ -40,6 +40,8 @@ def check_chunker(chunker: Chunker, documents: Sequence[Document] | None = None)
             right_id = chunk.chunk_id == chunk_id(document.doc_id, chunk.start, chunk.end)
             clauses.need(right_id, f"a chunk id is doc_id#start-end {where}")
             clauses.need(set(chunk.neighbours) <= set(ids) - {chunk.chunk_id}, f"neighbours are other chunks {where}")
+            elsewhere = all(name.partition("#")[0] != document.doc_id for name in chunk.references)
+            clauses.need(elsewhere, f"references are sections of other documents {where}")
             clauses.need(chunk.tokens >= 0, f"tokens is a count {where}")
             shown = chunk.shown
             clauses.need(

@@ -26,7 +26,9 @@ class Chunk:
         context_text: Prepended for search and display (heading path, table header); never part of the offsets.
         shown: What a hit puts before the generator; the chunk's own span unless the chunker is `parent`.
         tokens: Tokens of `text`, as `text.count_tokens` (or the embedder's tokenizer) counts them.
-        neighbours: Ids of the chunks before and after it that belong with it.
+        neighbours: Ids of the chunks of its document that belong with it: before and after it, or those it refers to.
+        references: Sections of other documents that it refers to, as `doc_id#heading-slug`, or `doc_id` for the
+            beginning. Once every document is cut, the pipeline makes neighbours of those that exist.
     """
 
     chunk_id: str
@@ -40,9 +42,10 @@ class Chunk:
     context_text: str = ""
     shown: Span = _OWN
     neighbours: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.shown == _OWN:
+        if not self.shown.end:  # equal to _OWN
             object.__setattr__(self, "shown", Span(self.start, self.end))
 
 

@@ -405,3 +405,42 @@ def test_identity_is_that_of_the_built_components(load: Any) -> None:
     system = load(HASHED).system("+ keyword")
     assert system.identity()["retriever"] == identity(system.retriever)
     assert system.chunking_id().startswith("fixed-")
+
+
+CONTEXT = """\
+systems:
+  plain: {chunker: {use: sentence, size: 50}, retriever: {use: keyword}}
+  titled: {extends: plain, chunker: {context_text: title}}
+sweep: {base: plain, over: {chunker.context_text: [none, heading_path]}}
+"""
+
+
+def test_context_text_is_an_arm_of_any_chunker(load: Any) -> None:
+    systems = {system.name: system for system in load(CONTEXT).systems}
+    plain = identity(systems["plain"].chunker)
+    assert plain["use"] == "sentence"
+    for name, choice in (
+        ("titled", "title"),
+        ("plain chunker.context_text=none", "none"),
+        ("plain chunker.context_text=heading_path", "heading_path"),
+    ):
+        described = identity(systems[name].chunker)
+        assert (described["use"], described["context_text"], described["of"]) == ("contextual", choice, plain)
+    assert len({system.chunking_id() for system in systems.values()}) == 4
+
+
+def test_a_wrong_context_text_is_a_fault_at_its_place(load: Any) -> None:
+    assert faults_of(load, CONTEXT.replace("context_text: title", "context_text: titel")) == [
+        "small.yaml:5 systems.titled.chunker.context_text: wrong type; must be one of none, title, heading_path, "
+        "title+heading_path; got 'titel'"
+    ]
+    assert faults_of(load, CONTEXT.replace("context_text: title", "context_txt: title")) == [
+        "small.yaml:5 systems.titled.chunker.context_txt: unknown key; did you mean 'context_text'?"
+    ]
+
+
+def test_the_schema_knows_context_text_on_every_chunker() -> None:
+    chunkers = experiment_schema()["$defs"]["chunker"]["oneOf"]
+    assert all("context_text" in chunker["properties"] for chunker in chunkers)
+    listed = {item["use"]: item["fields"] for item in described_components() if item["seam"] == "chunker"}
+    assert "context_text" in listed["fixed"]

@@ -25,6 +25,8 @@ def _hashing() -> Any:
 
 # Fields of components that cannot be made without any, or that would load the real weights.
 FIELDS: dict[tuple[str, str], Any] = {
+    ("chunker", "contextual"): lambda model: {"of": make("chunker", "heading")},
+    ("chunker", "semantic"): lambda model: {"embedder": _hashing()},
     ("retriever", "dense"): lambda model: {"embedder": _hashing()},
     ("retriever", "hybrid"): lambda model: {
         "of": (make("retriever", "dense", embedder=_hashing()), make("retriever", "bm25"), make("retriever", "bm25"))
@@ -62,6 +64,14 @@ def test_every_component_keeps_its_contract(seam: str, name: str, request: pytes
 def _variants(cls: type, given: dict[str, Any]) -> list[dict[str, Any]]:
     """The defaults, and each blend or fusion of those that have one."""
     names = {item.name for item in dataclasses.fields(cls)}
+    if "method" in names:
+        return [{**given, "method": method} for method in ("percentile", "optimal")]
+    if "neighbours" in names:
+        kinds = ("none", "adjacent", "structure", "reference", "structure+reference")
+        return [{**given, "neighbours": kind, "min_tokens": 0} for kind in kinds]
+    if "unit" in names:
+        units = ("sentences", "tokens") if cls.__name__ == "SentenceChunker" else ("chars", "words", "tokens")
+        return [{**given, "unit": unit, "size": 7, "overlap": overlap} for unit in units for overlap in (0, 3)]
     if "blend" in names:
         return [given, {**given, "blend": True}]
     if "fusion" in names:

@@ -111,7 +111,7 @@ def test_any_slice_is_found_where_it_stands(text, data):
     cut = end < len(text) and unicodedata.normalize("NFC", text[start : end + 1]) != text[start : end + 1]
     stripped = text[start:end]
     first, last = start + len(stripped) - len(stripped.lstrip()), start + len(stripped.rstrip())
-    torn = any(before.isalnum() and after.isalnum() for before, after in (
+    torn = any((before.isalnum() or unicodedata.combining(before or " ")) and after.isalnum() for before, after in (
         (text[first - 1 : first], text[first : first + 1]), (text[last - 1 : last], text[last : last + 1])
     ))  # fmt: skip
     if quote and not joins and not cut and not torn:

@@ -6,7 +6,9 @@ import pytest
 from rag.errors import Faults
 from rag.gold.questions import read_questions
 from rag.gold.resolve import Resolved, resolve
+from rag.gold.review import Decision, mark_of
 from rag.gold.validate import resolve_all, validate
+from rag.gold.written import WrittenEvidence
 from rag.types import Document, Snapshot, Span
 
 REPO = Path(__file__).parents[2]
@@ -278,3 +280,268 @@ def test_resolving_one_version_needs_no_other(tmp_path):
     )
     resolved = resolve(file, snapshot("v1", a=RULE), "v1", faults)
     assert (list(faults), resolved.corpus_version, len(resolved.gold)) == ([], "v1", 1)
+
+
+# -- what a person decided ---------------------------------------------------------------------------------------------
+
+
+def page(limit: str) -> str:
+    """A rule between neighbours that stay; the limit stands at 7."""
+    return f"Pages.\n\n{limit}\n\nAsk the desk where in doubt."
+
+
+FIVE, FOUR, THREE = (f"The daily withdrawal limit is {n},000 for every customer." for n in (5, 4, 3))
+ASKED = "What is the daily withdrawal limit?"
+
+
+def decided(
+    name: str, target: str, verdict: str, place: WrittenEvidence | None = None, *, of: str = FIVE, position: int = 0,
+    answer: str = "", doc: str = "a.md",
+) -> Decision:  # fmt: skip
+    mark = mark_of(WrittenEvidence(doc, of))
+    return Decision(name, position, mark, "v1", target, verdict, place, answer, f"reviews/{target}.yaml", 9)  # type: ignore[arg-type]
+
+
+def reviewed(
+    tmp_path: Path, rows: list[dict], texts: dict[str, dict[str, str]], *decisions: Decision, base: str = "v1",
+    marks: tuple[str, str] | None = None,
+) -> tuple[dict[str, Resolved], list[str]]:  # fmt: skip
+    """Each version's gold with the decisions; `marks`: of one version alone, with the gold of another."""
+    path = tmp_path / "questions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    faults = Faults()
+    file = read_questions(
+        path,
+        labels=LABELS,
+        base=base,
+        unit="span",
+        enforced=False,
+        default_principal=None,
+        faults=faults,
+        shown="q.jsonl",
+    )
+    sources = {label: snapshot(label, **documents) for label, documents in texts.items()}
+    wanted = dict.fromkeys(texts) if marks is None else {marks[0]: marks[1]}
+    found = {
+        label: resolve(file, sources[label], label, faults, sources=sources, reviews=decisions, marks=of)
+        for label, of in wanted.items()
+    }
+    return found, [str(fault) for fault in faults]
+
+
+def told(resolved: Resolved) -> dict[str, list[tuple]]:
+    """Question -> its items: status, span, quote."""
+    items: dict[str, list[tuple]] = {}
+    for item in resolved.gold:
+        items.setdefault(item.question_id, []).append((item.status, item.span, item.quote))
+    return items
+
+
+LIMIT = question("q", ("a.md", FIVE), question=ASKED, answer="5,000")
+CHANGED = {"v1": {"a": page(FIVE)}, "v2": {"a": page(FOUR)}, "v3": {"a": "New. " + page(FOUR)}}
+SPAN = Span(8, 8 + len(FOUR))
+LATER = Span(13, 13 + len(FOUR))
+ACCEPTED = WrittenEvidence("a.md", FOUR, start=8, end=8 + len(FOUR), line=9, path="items.0")
+
+
+def test_without_a_decision_a_changed_fact_leaves_the_question_out(tmp_path):
+    found, faults = reviewed(tmp_path, [LIMIT], CHANGED)
+    assert faults == []
+    assert [len(found[label].questions) for label in LABELS] == [1, 0, 0]
+    assert (
+        found["v2"]
+        .excluded["q"]
+        .startswith("edited, and the fact changed: evidence[0], taken from a.md at v1 (numbers: 5000 became 4000")
+    )
+    assert (found["v1"].carried, found["v1"].not_carried) == ({}, {})
+    assert (found["v2"].carried, found["v2"].not_carried) == ({}, {"edited": 1})
+
+
+def test_accept_counts_at_its_version_and_is_carried_to_later_ones(tmp_path):
+    found, faults = reviewed(tmp_path, [LIMIT], CHANGED, decided("q", "v2", "accept", ACCEPTED, answer="4,000"))
+    assert faults == []
+    assert told(found["v1"]) == {"q": [("unchanged", Span(8, 8 + len(FIVE)), FIVE)]}
+    assert told(found["v2"]) == {"q": [("edited", SPAN, FOUR)]}
+    assert told(found["v3"]) == {"q": [("unchanged", LATER, FOUR)]}
+    assert [found[label].questions[0].answer for label in LABELS] == ["5,000", "4,000", "4,000"]
+    assert all(found[label].excluded == {} for label in LABELS)
+    counts = [(found[label].carried, found[label].reviewed, found[label].withdrawn) for label in LABELS]
+    assert counts == [({}, 0, 0), ({}, 1, 0), ({"unchanged": 1}, 0, 0)]
+    bare, _ = reviewed(tmp_path, [LIMIT], CHANGED)
+    same = [found[label].gold_hashes == bare[label].gold_hashes for label in LABELS]
+    assert same == [True, False, False]  # two runs before and after the review do not share the question
+
+
+def test_a_decision_made_at_a_later_version_says_nothing_of_an_earlier_one(tmp_path):
+    place = WrittenEvidence("a.md", FOUR)
+    found, faults = reviewed(tmp_path, [LIMIT], CHANGED, decided("q", "v3", "requote", place, answer="4,000"))
+    assert faults == []
+    assert [len(found[label].questions) for label in LABELS] == [1, 0, 1]
+    assert told(found["v3"]) == {"q": [("edited", LATER, FOUR)]}
+
+
+def test_the_decision_nearest_to_the_version_counts_and_an_answer_stays_until_another_is_given(tmp_path):
+    texts = {**CHANGED, "v3": {"a": page(THREE)}}
+    first = decided("q", "v2", "accept", ACCEPTED, answer="4,000")
+    place = WrittenEvidence("a.md", THREE)
+    found, _ = reviewed(tmp_path, [LIMIT], texts, first)
+    assert [len(found[label].questions) for label in LABELS] == [1, 1, 0]
+    found, _ = reviewed(tmp_path, [LIMIT], texts, first, decided("q", "v3", "requote", place, answer="3,000"))
+    assert (told(found["v3"])["q"][0][2], found["v3"].questions[0].answer) == (THREE, "3,000")
+    assert (told(found["v2"])["q"][0][2], found["v2"].questions[0].answer) == (FOUR, "4,000")
+    found, _ = reviewed(tmp_path, [LIMIT], texts, first, decided("q", "v3", "requote", place))
+    assert found["v3"].questions[0].answer == "4,000"  # "" says: as it was
+
+
+def test_requote_names_another_passage_that_must_stand_there(tmp_path):
+    texts = {
+        **CHANGED,
+        "v2": {"a": "Pages.", "b": "Cash: 4,000 a day. Cards: 4,000 a day."},
+        "v3": {"b": "Cash: 4,000 a day."},
+    }
+    place = WrittenEvidence("b.md", "4,000 a day", before="Cash: ", line=9, path="items.0")
+    found, faults = reviewed(tmp_path, [LIMIT], texts, decided("q", "v2", "requote", place))
+    assert faults == []
+    assert told(found["v2"]) == {"q": [("edited", Span(6, 17), "4,000 a day")]}
+    assert told(found["v3"]) == {"q": [("unchanged", Span(6, 17), "4,000 a day")]}
+    wrong = WrittenEvidence("b.md", "4,000 a day", line=9, path="items.0")
+    _, faults = reviewed(tmp_path, [LIMIT], texts, decided("q", "v2", "requote", wrong))
+    assert faults[0].startswith("reviews/v2.yaml:9 items.0: the quote stands 2 times in b.md: line 1 and line 1")
+    absent = WrittenEvidence("c.md", "4,000 a day", line=9, path="items.0")
+    _, faults = reviewed(tmp_path, [LIMIT], texts, decided("q", "v2", "requote", absent))
+    assert faults[0].startswith("reviews/v2.yaml:9 items.0: no document 'c.md' at version 'v2'")
+
+
+def test_accepted_offsets_that_no_longer_hold_the_words_are_found_by_the_words(tmp_path):
+    """The version's documents were touched after the review: what a person saw are the words."""
+    for text in ("Before. " + page(FOUR), FOUR, "---\n" + page(FOUR)):
+        texts = {"v1": CHANGED["v1"], "v2": {"a": text}}
+        found, faults = reviewed(tmp_path, [LIMIT], texts, decided("q", "v2", "accept", ACCEPTED))
+        at = text.index(FOUR)
+        assert (faults, told(found["v2"])) == ([], {"q": [("edited", Span(at, at + len(FOUR)), FOUR)]})
+    _, faults = reviewed(
+        tmp_path, [LIMIT], {"v1": CHANGED["v1"], "v2": {"a": page(THREE)}}, decided("q", "v2", "accept", ACCEPTED)
+    )
+    assert faults[0].startswith("reviews/v2.yaml:9 items.0: the quote does not stand in a.md")
+
+
+def test_withdrawing_one_of_two_items_keeps_the_question(tmp_path):
+    rows = [question("q", ("a.md", FIVE), ("a.md", "Ask the desk where in doubt."))]
+    gone = decided("q", "v2", "withdraw")
+    found, faults = reviewed(tmp_path, rows, CHANGED, gone)
+    assert faults == []
+    for label in ("v2", "v3"):
+        assert [item[2] for item in told(found[label])["q"]] == ["Ask the desk where in doubt."]
+        assert (len(found[label].questions[0].evidence), found[label].withdrawn) == (1, 1)
+        assert found[label].carried == {"unchanged": 1}
+    assert len(found["v1"].questions[0].evidence) == 2
+    bare, _ = reviewed(tmp_path, rows, CHANGED)
+    assert "q" in bare["v2"].excluded  # the other item does not save it
+
+
+def test_a_question_all_of_whose_items_are_withdrawn_is_left_out_by_name(tmp_path):
+    found, faults = reviewed(tmp_path, [LIMIT], CHANGED, decided("q", "v2", "withdraw"))
+    assert faults == []
+    for label in ("v2", "v3"):
+        assert found[label].excluded == {"q": f"withdrawn: a person decided that nothing at {label} says it any more"}
+        assert [(item.usable, item.expected, item.status) for item in found[label].gold] == [(False, None, "deleted")]
+    assert len(found["v1"].questions) == 1
+
+
+def test_need_any_is_left_out_too_while_one_item_is_undecided(tmp_path):
+    rows = [question("q", ("a.md", FIVE), ("a.md", "Ask the desk where in doubt."), need="any")]
+    found, _ = reviewed(tmp_path, rows, CHANGED)
+    assert list(found["v2"].excluded) == ["q"]
+    found, _ = reviewed(tmp_path, rows, CHANGED, decided("q", "v2", "withdraw"))
+    assert [item.quote for item in found["v2"].questions[0].evidence] == ["Ask the desk where in doubt."]
+
+
+def test_decisions_count_backward_too(tmp_path):
+    """Marked at the newest version, reviewed at v2, and carried on to v1."""
+    texts = {"v1": {"a": "Old. " + page(FOUR)}, "v2": {"a": page(FOUR)}, "v3": {"a": page(FIVE)}}
+    found, faults = reviewed(tmp_path, [LIMIT], texts, decided("q", "v2", "accept", ACCEPTED), base="v3")
+    assert faults == []
+    assert told(found["v3"])["q"][0] == ("unchanged", Span(8, 8 + len(FIVE)), FIVE)
+    assert told(found["v2"])["q"][0] == ("edited", SPAN, FOUR)
+    assert told(found["v1"])["q"][0] == ("unchanged", LATER, FOUR)
+    alone, _ = reviewed(
+        tmp_path, [LIMIT], texts, decided("q", "v1", "accept", WrittenEvidence("a.md", FOUR)), base="v3"
+    )
+    assert [len(alone[label].questions) for label in LABELS] == [1, 0, 1]
+
+
+def test_the_questions_own_gold_beats_a_review_and_a_review_beats_the_carry(tmp_path):
+    desk = "Ask the desk where in doubt."
+    own = {"v3": {"evidence": [{"doc": "a.md", "quote": desk}], "answer": "ask"}}
+    review = decided("q", "v2", "requote", WrittenEvidence("a.md", "Pages."), answer="4,000")
+    late = decided("q", "v3", "requote", WrittenEvidence("a.md", "Pages."), answer="9,000")
+    found, faults = reviewed(tmp_path, [LIMIT | {"versions": own}], CHANGED, review, late)
+    assert faults == []
+    assert told(found["v2"])["q"] == [("edited", Span(0, 6), "Pages.")]  # though the carry would have found an edit
+    assert told(found["v3"])["q"][0][2] == desk
+    assert [found[label].questions[0].answer for label in LABELS] == ["5,000", "4,000", "ask"]
+
+
+def test_an_answer_of_the_question_for_a_version_beats_reviews_up_to_there_alone(tmp_path):
+    review = decided("q", "v2", "accept", ACCEPTED, answer="4,000 in a review")
+    found, _ = reviewed(tmp_path, [LIMIT | {"versions": {"v2": {"answer": "4,000 by hand"}}}], CHANGED, review)
+    assert [found[label].questions[0].answer for label in LABELS] == ["5,000", "4,000 by hand", "4,000 by hand"]
+    later = decided("q", "v3", "accept", WrittenEvidence("a.md", FOUR), answer="4,000 later")
+    found, _ = reviewed(tmp_path, [LIMIT | {"versions": {"v2": {"answer": "4,000 by hand"}}}], CHANGED, review, later)
+    assert found["v3"].questions[0].answer == "4,000 later"
+
+
+def test_a_review_of_another_quote_or_position_changes_nothing(tmp_path):
+    for strange in (
+        decided("q", "v2", "withdraw", of="The daily withdrawal limit is 5,000"),
+        decided("q", "v2", "withdraw", position=1),
+        decided("q", "v2", "withdraw", doc="b.md"),
+        decided("r", "v2", "withdraw"),
+    ):
+        found, faults = reviewed(tmp_path, [LIMIT], CHANGED, strange)
+        assert faults == []
+        assert found["v2"].excluded["q"].startswith("edited, and the fact changed")
+        assert found["v2"].withdrawn == 0
+
+
+def test_a_person_s_grade_and_place_beside_the_quote_are_kept(tmp_path):
+    rows = [question("q", ("a.md", FIVE, {"grade": 3}), question=ASKED)]
+    found, _ = reviewed(tmp_path, rows, CHANGED, decided("q", "v2", "accept", ACCEPTED))
+    assert [found[label].gold[0].grade for label in LABELS] == [3, 3, 3]
+
+
+def test_marks_uses_the_gold_of_an_older_version(tmp_path):
+    """At v3 the question is marked anew; `marks` follows the old statement to where it stands now."""
+    own = {"v3": {"evidence": [{"doc": "a.md", "quote": "Pages."}], "answer": "4,000"}}
+    rows = [LIMIT | {"versions": own}]
+    found, faults = reviewed(tmp_path, rows, CHANGED, marks=("v3", "v1"))
+    assert faults == []
+    assert told(found["v3"])["q"] == [("edited", LATER, FOUR)]  # a person has seen the change
+    assert found["v3"].questions[0].answer == "5,000"
+    plain, _ = reviewed(tmp_path, rows, CHANGED)
+    assert told(plain["v3"])["q"][0][2] == "Pages."
+    assert found["v3"].gold_hashes["q"] == plain["v1"].gold_hashes["q"] != plain["v3"].gold_hashes["q"]
+
+
+def test_marks_does_not_look_at_later_decisions(tmp_path):
+    early = decided("q", "v2", "accept", ACCEPTED, answer="4,000")
+    late = decided("q", "v3", "withdraw")
+    found, _ = reviewed(tmp_path, [LIMIT], CHANGED, early, late, marks=("v3", "v2"))
+    assert told(found["v3"])["q"] == [("unchanged", LATER, FOUR)]
+    assert found["v3"].questions[0].answer == "4,000"
+    found, _ = reviewed(tmp_path, [LIMIT], CHANGED, early, late, marks=("v3", "v1"))
+    assert list(found["v3"].excluded) == ["q"]  # nobody had decided at v1, and nothing was marked anew since
+
+
+def test_decisions_say_nothing_of_whole_documents(tmp_path):
+    corpus = Snapshot.of("v2", [Document("d1", "one")])
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps(judged("q", d1=1)), encoding="utf-8")
+    faults = Faults()
+    file = read_questions(
+        path, labels=LABELS, base="v1", unit="document", enforced=False, default_principal=None, faults=faults
+    )
+    mark = mark_of(WrittenEvidence("d1"))
+    strange = Decision("q", 0, mark, "v1", "v2", "withdraw", None, "none", "reviews/v2.yaml", 4)
+    bare, given = (resolve(file, corpus, "v2", faults, reviews=reviews) for reviews in ((), (strange,)))
+    assert bare == given

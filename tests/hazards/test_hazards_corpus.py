@@ -89,6 +89,7 @@ def test_byte_order_mark_and_line_ends(tmp_path, content, headings):
     assert "\r" not in document.text
 
 
+@pytest.mark.filterwarnings("ignore:.*code longer than 5 tokens:rag.errors.RagWarning")
 def test_copies_with_other_line_ends_are_the_same_corpus(tmp_path):
     text = "---\ntitle: K\n---\n\n# A\n\nb c\n\n- d\n- e\n\n```\nf\n\n  g\n```\n"
     snapshots = []

@@ -1,4 +1,4 @@
-"""One question or one document through one system, outside a run: what `rag search` and `rag chunks` show."""
+"""One question through one system, outside a run: what `rag search` shows."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rag.context import TokenCounter
-from rag.corpus import load_snapshot
 from rag.errors import ComponentError, Fault, InputError, RagWarning, nearest
+from rag.inspection.opening import snapshot_of, system_of
 from rag.pipeline import answer, chunk_snapshot
-from rag.runner import Job, prepare
-from rag.runner.staleness import superseded
+from rag.runner import prepare
 from rag.store import Store
-from rag.systems import System
 from rag.types import PUBLIC, Question, Snapshot, without_masked
 
 
@@ -61,7 +58,8 @@ def search(
         InputError: A fault of the experiment or the dataset, or nobody asks where access is enforced.
         ComponentError: The system failed.
     """
-    job, chosen, snapshot = _opened(config, system, version)
+    job = prepare(config)
+    chosen, snapshot = system_of(job, system), snapshot_of(job, version)
     principal = groups if groups is not None else job.dataset.default_principal
     if job.dataset.enforced and principal is None:
         raise InputError(
@@ -100,60 +98,9 @@ def search(
     return hits
 
 
-def chunks_of(
-    config: Path, doc_id: str, system: str | None = None, version: str | None = None
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The chunks of one document, with the columns of `chunks.parquet`; and the text that each shows, nothing masked.
-
-    Raises:
-        InputError: A fault of the experiment or the dataset, or there is no such document.
-    """
-    job, chosen, snapshot = _opened(config, system, version)
-    document = next((item for item in snapshot.documents if item.doc_id == doc_id), None)
-    if document is None:
-        known = [item.doc_id for item in snapshot.documents]
-        raise InputError(
-            Fault(f"no document {doc_id!r} at version {snapshot.corpus_version!r}", hint=nearest(doc_id, known))
-        )
-    cut = chunk_snapshot(chosen.chunker, Snapshot.of(snapshot.corpus_version, [document]))
-    newest = job.dataset.labels[-1]
-    today = snapshot if snapshot.corpus_version == newest else load_snapshot(job.dataset, newest)[0]
-    old = superseded(cut, snapshot, today)
-    shown = [without_masked(chunk.text, chunk.start, document.masked) for chunk in cut]
-    rows = [
-        {
-            "chunking_id": chosen.chunking_id(),
-            "corpus_version": snapshot.corpus_version,
-            "chunk_row": row,
-            "chunk_id": chunk.chunk_id,
-            "doc_id": chunk.doc_id,
-            "start": chunk.start,
-            "end": chunk.end,
-            "tokens": chunk.tokens,
-            "heading_path": list(chunk.heading_path),
-            "anchor": chunk.anchor,
-            "text": chunk.text,
-            "context_text": chunk.context_text,
-            "shown_start": chunk.shown.start,
-            "shown_end": chunk.shown.end,
-            "superseded": old[row],
-        }
-        for row, chunk in enumerate(cut)
-    ]
-    return rows, shown
-
-
 def _note_unknown_groups(principal: Sequence[str] | None, snapshot: Snapshot) -> None:
     """A mistyped group reads what is public and nothing else; say so."""
     known = {PUBLIC}.union(*(document.permissions or () for document in snapshot.documents))
     for group in principal or ():
         if group not in known and len(known) > 1:
             warnings.warn(f"no document is for the group {group!r}; {nearest(group, known)}", RagWarning, stacklevel=2)
-
-
-def _opened(config: Path, system: str | None, version: str | None) -> tuple[Job, System, Snapshot]:
-    job = prepare(config)
-    chosen = job.experiment.system(system) if system is not None else job.experiment.systems[-1]
-    label = job.dataset.resolve_label(version) if version is not None else job.labels[-1]
-    snapshot, _ = load_snapshot(job.dataset, label)
-    return job, chosen, snapshot
