@@ -90,25 +90,28 @@ def facts(versions: list[Version]) -> list[str]:
     counts = sorted(per_document.values())
     lines = [
         f"- Evidence per document: {counts[0]} to {counts[-1]}, median {statistics.median(counts):.0f}; "
-        f"{len(without)} documents hold none.",
+        f"{len(without)} {'document holds' if len(without) == 1 else 'documents hold'} none.",
         f"- Documents that each group may read: {held}.",
         f"- Paragraphs that stand word for word more than once: {repeated} of {len(paragraphs)}.",
         f"- Pairs of questions that are nearly the same string (ratio above 0.9): {len(alike)}.",
     ]
     lines.extend(
-        f"- Left out at {version.label}, because their evidence does not stand there word for word: "
-        f"{len(version.gold.excluded)}."
+        f"- Left out at {version.label}, because evidence of theirs is not found there: {len(version.gold.excluded)}."
         for version in versions
         if version.gold.excluded
     )
     return lines
 
 
+def report(versions: list[Version]) -> str:
+    """The statistics as Markdown."""
+    return "\n".join([*versions_table(versions), "", *questions_table(versions[-1]), "", *facts(versions)])
+
+
 def main() -> None:
     """Print the statistics."""
     dataset = read_dataset(Path(sys.argv[1]) if len(sys.argv) > 1 else REPO / "datasets" / "handbook")
-    versions = checked(dataset)
-    print("\n".join([*versions_table(versions), "", *questions_table(versions[-1]), "", *facts(versions)]))
+    print(report(checked(dataset)))
 
 
 if __name__ == "__main__":

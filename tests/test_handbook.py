@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +14,8 @@ import pytest
 from rag.corpus import read_dataset
 from rag.datasets import Version, checked
 
-HANDBOOK = Path(__file__).resolve().parents[1] / "datasets" / "handbook"
+REPO = Path(__file__).resolve().parents[1]
+HANDBOOK = REPO / "datasets" / "handbook"
 
 # sha256 over the test questions as canonical JSON, one a line, in order of id: written before the first dense run on
 # the grown handbook. Questions do not change; a change of this figure is reported in datasets/handbook/README.md.
@@ -80,3 +83,18 @@ def test_denied_questions_are_to_be_refused_and_the_others_answered(versions: li
             assert question.expected == "abstain", question.question_id
         else:
             assert question.expected == "answer", question.question_id
+
+
+def test_the_statistics_of_its_readme_are_those_of_the_script(versions: list[Version]) -> None:
+    path = REPO / "scripts" / "handbook_statistics.py"
+    spec = importlib.util.spec_from_file_location("handbook_statistics", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert f"\n\n{script.report(versions)}\n\n" in (HANDBOOK / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_questions_that_its_readme_names_exist() -> None:
+    named = set(re.findall(r"q-\d+", (HANDBOOK / "README.md").read_text(encoding="utf-8")))
+    assert named - {row["id"] for row in rows()} == set()
