@@ -34,6 +34,8 @@ CREATE TABLE IF NOT EXISTS results (
     unit TEXT NOT NULL, part TEXT NOT NULL, value BLOB NOT NULL, sha256 BLOB NOT NULL, PRIMARY KEY (unit, part)
 ) WITHOUT ROWID;
 """
+_TABLES = frozenset({"spaces", "vectors", "results"})
+_HEADER = b"SQLite format 3\x00"
 _VARIABLES = 900  # SQLite's oldest limit of ? in one statement is 999
 
 
@@ -60,10 +62,10 @@ class Store:
     """
 
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
-        """Open or create the file; a file that is no database is set aside, reported, and begun anew.
+        """Open or create the file; a damaged store is set aside, reported, and begun anew.
 
         Raises:
-            InputError: The place cannot be written.
+            InputError: The place cannot be written, or holds a file that is not a store of this format.
         """
         self.path = path
         self.progress = progress
@@ -72,6 +74,7 @@ class Store:
         self._bypassed = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _refuse_foreign(path)
             try:
                 self._open()
             except sqlite3.DatabaseError as error:
@@ -89,8 +92,18 @@ class Store:
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")
         found = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, _FORMAT):
-            raise sqlite3.DatabaseError(f"format {found} of the store is unknown")
+        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables - _TABLES or found not in (0, _FORMAT):
+            self._connection.close()
+            foreign = bool(tables - _TABLES)
+            raise InputError(
+                Fault(
+                    "a database of something else" if foreign else "a store of another format", file=str(self.path),
+                    must_be=f"a store of format {_FORMAT}, or no file yet",
+                    got=f"tables {', '.join(sorted(tables))}" if foreign else f"format {found}",
+                    hint="name another place with --store",
+                )
+            )  # fmt: skip
         self._connection.executescript(_SCHEMA)
         self._connection.execute(f"PRAGMA user_version={_FORMAT}")
 
@@ -256,6 +269,23 @@ class Store:
         self._connection.execute(statement, parameters)
         self.counts.corrupt += 1
         self.notes.append(f"a damaged entry of the store ({what}) was deleted and is computed again")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Leave a person's file alone: only what is named as a store is taken for a damaged one.
+
+    Raises:
+        InputError: The file is no database, and is not called `*.sqlite` as stores are.
+    """
+    if not path.is_file() or path.suffix == ".sqlite":
+        return
+    with path.open("rb") as file:
+        begins = file.read(len(_HEADER))
+    if begins and begins != _HEADER:
+        raise InputError(
+            Fault("not a store", file=str(path), must_be="an SQLite file that Touchstone made, or no file yet",
+                  hint="name another place with --store")
+        )  # fmt: skip
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:

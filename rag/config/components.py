@@ -101,6 +101,14 @@ def _value(hint: Any, node: Node, path: Path, faults: Faults) -> Any:
             return _nested(seam, option, node, path, faults)
         if isinstance(option, type) and dataclasses.is_dataclass(option) and isinstance(node.value, dict):
             return _instance(option, node, path, faults)
+        if (
+            typing.get_origin(option) is tuple
+            and seam_of(typing.get_args(option)[0])
+            and not isinstance(node.value, list)
+        ):
+            must_be = "a list of {use: NAME, ...}"
+            faults.add("not a list", file=node.file, line=node.line, path=".".join(path), must_be=must_be)
+            return None
         if typing.get_origin(option) is tuple and isinstance(node.value, list):
             item = typing.get_args(option)[0]
             return tuple(_value(item, child, (*path, str(i)), faults) for i, child in enumerate(node.value))

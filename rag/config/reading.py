@@ -337,9 +337,9 @@ def _system(name: str, parent: str | None, node: Node, faults: Faults) -> System
     parts: dict[str, Any] = {}
     for seam in STAGES:
         child = node.value.get(seam)
-        parts[seam] = (
-            build(seam, child, (*path, seam), faults) if child is not None and child.value is not None else None
-        )
+        required = schema.SystemModel.model_fields[seam].is_required()
+        wanted = child is not None and (child.value is not None or required)
+        parts[seam] = build(seam, child, (*path, seam), faults) if child is not None and wanted else None
     if model is None or len(list(faults)) > before:
         return None
     for seam, component in parts.items():

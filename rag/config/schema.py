@@ -28,7 +28,7 @@ def _folder_name(value: str) -> str:
 
 
 Whole = Annotated[int, BeforeValidator(_unquoted)]
-Positive = Annotated[int, Field(ge=1), BeforeValidator(_unquoted)]
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_unquoted)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), BeforeValidator(_unquoted)]
 Switch = Annotated[bool, BeforeValidator(_unquoted)]
 Component = dict[str, Any]
@@ -92,7 +92,7 @@ class ExperimentModel(Strict):
     description: str = ""
     versions: Annotated[list[str], Field(min_length=1)] = ["latest"]
     plugins: list[str] = []
-    seed: Whole = 7
+    seed: Annotated[int, Field(ge=0, lt=2**63), BeforeValidator(_unquoted)] = 7
     tokenizer: Literal["words", "embedder"] = "words"
     coverage: Share = 0.9
     systems: Annotated[dict[str, Any], Field(min_length=1)]
@@ -143,7 +143,7 @@ _WANTED = {
 }  # fmt: skip
 _LIMITS = {
     "greater_than_equal": "at least {ge}", "greater_than": "more than {gt:g}",
-    "less_than_equal": "at most {le:g}", "less_than": "less than {lt:g}",
+    "less_than_equal": "at most {le}", "less_than": "less than {lt}",
 }  # fmt: skip
 _MUST_BE = {
     "written in quotes": "written without them: in quotes it is text",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+import unicodedata
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -9,13 +12,23 @@ from rag.corpus.dataset import DatasetFile
 from rag.corpus.front import Draft
 from rag.errors import Faults
 
+_TOP = 12  # lines in which a line of permissions is taken for a front matter that went wrong
+_STRAY = re.compile(r"^[^\w\n]*permissions?\s*:", re.IGNORECASE | re.MULTILINE)
+
 
 def decide(dataset: DatasetFile, drafts: Sequence[Draft], faults: Faults, warnings: list[str]) -> list[Draft]:
     """The drafts with their permissions decided, those without a decision left out with a fault.
 
     Raises:
-        InputError: A document lists permissions and the dataset does not say `access: enforced`.
+        InputError: A document lists permissions and the dataset does not say `access: enforced`, or has a key that is
+            nearly `permissions`.
     """
+    misspelt = Faults()
+    for draft in drafts:
+        for key in filter(_nearly_permissions, draft.metadata):
+            misspelt.add(f"key {key!r} is nearly `permissions`, and would be ignored", file=draft.shown, path=key,
+                         line=draft.line, must_be="permissions, spelt exactly so")  # fmt: skip
+    misspelt.raise_if_any()
     stating = next((draft for draft in drafts if draft.permissions is not None), None)
     if not dataset.enforced and stating is not None:
         idle = Faults()
@@ -38,8 +51,23 @@ def _decided(dataset: DatasetFile, draft: Draft, faults: Faults) -> bool:
         faults.add(f"{draft.suspect}, so its permissions are unknown", file=draft.shown, line=draft.line)
         return False
     if draft.permissions is None:
-        by_path = (held for glob, held in dataset.permissions_by_path if fnmatchcase(draft.doc_id, glob))
-        draft.permissions = next(by_path, dataset.default_permissions)
+        by_path = (
+            held
+            for glob, held in dataset.permissions_by_path
+            if fnmatchcase(draft.doc_id, unicodedata.normalize("NFC", glob))
+        )
+        draft.permissions = next(by_path, None)
+    if draft.permissions is None and (stray := _STRAY.search("\n".join(draft.text.split("\n", _TOP)[:_TOP]))):
+        line = draft.text.count("\n", 0, stray.start()) + 1
+        faults.add(
+            "a `permissions` line that is not front matter, so its permissions are unknown",
+            file=draft.shown, line=line,
+            must_be="in front matter that begins on line 1 of a Markdown file",
+            hint=f"or give the document its groups under permissions_by_path in {dataset.file.name}",
+        )  # fmt: skip
+        return False
+    if draft.permissions is None:
+        draft.permissions = dataset.default_permissions
     if draft.permissions is None:
         faults.add(
             "no permissions", file=draft.shown, line=draft.line, path="permissions",
@@ -50,7 +78,12 @@ def _decided(dataset: DatasetFile, draft: Draft, faults: Faults) -> bool:
     return True
 
 
+def _nearly_permissions(key: str) -> bool:
+    folded = unicodedata.normalize("NFKC", key).casefold().strip()
+    return key != "permissions" and bool(difflib.get_close_matches(folded, ["permissions"], n=1, cutoff=0.85))
+
+
 def _warn_of_idle_rules(dataset: DatasetFile, drafts: Sequence[Draft], warnings: list[str]) -> None:
     for glob, _ in dataset.permissions_by_path:
-        if not any(fnmatchcase(draft.doc_id, glob) for draft in drafts):
+        if not any(fnmatchcase(draft.doc_id, unicodedata.normalize("NFC", glob)) for draft in drafts):
             warnings.append(f"{dataset.file}: permissions_by_path {glob!r} matches no document")
