@@ -59,8 +59,12 @@ def small_run(
     label: str = "v1",
     shuffle: np.random.Generator | None = None,
     run_id: str = "20260101T000000-00000000",
+    superseded: Sequence[int] | None = None,
 ) -> Run:
-    """A run of one version and one chunking. A chunk is (doc, start, end[, shown_start, shown_end])."""
+    """A run of one version and one chunking. A chunk is (doc, start, end[, shown_start, shown_end]).
+
+    `superseded` names the chunks that are; None leaves it unrecorded.
+    """
     docs = sorted({chunk[0] for chunk in chunks} | set(permissions or {}))
     shown = [(chunk[3], chunk[4]) if len(chunk) > 3 else (chunk[1], chunk[2]) for chunk in chunks]
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas()}
@@ -75,6 +79,7 @@ def small_run(
                 "chunk_id": f"{chunk[0]}#{chunk[1]}-{chunk[2]}", "start": chunk[1], "end": chunk[2],
                 "tokens": chunk[2] - chunk[1], "heading_path": [], "text": "", "context_text": "", "anchor": "",
                 "shown_start": shown[at][0], "shown_end": shown[at][1],
+                "superseded": None if superseded is None else at in superseded,
             }
         )  # fmt: skip
     for question in questions:

@@ -26,7 +26,7 @@ class Chunking:
         position: Where the chunk of a `chunk_row` stands; -1 where there is none.
         items: The version's evidence, with `intact` for this chunking.
         judged: What the ranked measures judge: projected qrels over entries, or documents in document unit.
-        superseded: (entries,) whether what is shown no longer stands in the newest version.
+        superseded: (entries,) whether what is shown no longer stands in the newest version; None if not recorded.
     """
 
     chunking_id: str
@@ -40,7 +40,7 @@ class Chunking:
     position: IntArray
     items: Items
     judged: Judged
-    superseded: BoolArray
+    superseded: BoolArray | None
 
     @property
     def single(self) -> bool:
@@ -81,7 +81,9 @@ def read_chunking(run: Run, version: Version, chunking_id: str) -> Chunking:
         coverage = float(run.manifest["config"]["coverage"])
         qrels = projected_qrels(shown, items.question, items.grade, version.need_any[items.question], coverage)
         judged = Judged(qrels.questions, qrels.chunks, qrels.grades)
-    superseded = np.asarray(chunks["superseded"].to_numpy(zero_copy_only=False), np.bool_)[order][first]
+    superseded = None
+    if not chunks["superseded"].null_count:
+        superseded = np.asarray(chunks["superseded"].to_numpy(zero_copy_only=False), np.bool_)[order][first]
     return Chunking(
         chunking_id, doc, start, end, shown_start, shown_end, entry, first, position, items, judged, superseded
     )

@@ -129,17 +129,23 @@ def _documents(run: Run, label: str, searched: str) -> pa.Table:
 
 
 def _gold_in_index(run: Run, label: str, searched: str) -> pa.Table:
-    """Where the gold of a version stands in another version's documents; what does not is given a document of none."""
+    """Where the gold of a version stands in another version's documents.
+
+    What does not stand there keeps its characters, in a document that no index has.
+    """
     import pyarrow as pa
 
     rows = of_version(run.table("stale_gold"), label)
     rows = rows.filter(is_word(rows["index_version"], searched))
+    marked = of_version(run.table("gold", [*_GOLD, "evidence"]), label).to_pylist()
+    today = {(row["question_id"], row["evidence"]): row for row in marked}
     by_document = run.manifest["corpus"]["unit"] == "document"
     listed = rows.select([*_GOLD, "evidence", "status"]).to_pylist()
     for row in listed:
         lost = row["status"] == "deleted" if by_document else row["start"] is None
         if lost:
-            row |= {"doc_id": f"{row['doc_id']}{NOT_INDEXED}", "start": row["evidence"], "end": row["evidence"] + 1}
+            stood = today[row["question_id"], row["evidence"]]
+            row |= {"doc_id": f"{stood['doc_id']}{NOT_INDEXED}", "start": stood["start"], "end": stood["end"]}
     schema = rows.schema
     return pa.table(
         {name: pa.array([row[name] for row in listed], schema.field(name).type) for name in [*_GOLD, "evidence"]}

@@ -145,8 +145,8 @@ def print_distributions(found: Sequence[Distribution]) -> None:
     show.out(f"{first.corpus_version} · {first.documents} documents · tokens: {first.tokenizer}")
     show.out()
     bins = _bins(found)
-    headers = ["system", "chunks", "min", "q1", "median", "q3", "max", "mean", "intact", "duplicates", "no heading",
-               "over window", "tokens"]  # fmt: skip
+    headers = ["system", "chunks", "tokens: min", "q1", "median", "q3", "max", "mean", "intact", "duplicates",
+               "no heading", "over window", "chunks by tokens"]  # fmt: skip
     rows = [_row(item, bins) for item in found]
     if not any(item.windows for item in found):
         headers.pop(-2)
@@ -155,7 +155,7 @@ def print_distributions(found: Sequence[Distribution]) -> None:
     show.table(headers, rows, text=(len(headers) - 1,))
     show.out()
     if bins:
-        show.out(f"tokens, last column: chunks with {', '.join(f'{low}-{high - 1}' for low, high in bins)}")
+        show.out(f"chunks by tokens: {', '.join(f'{low}-{high - 1}' for low, high in bins)}")
     show.out("intact: evidence of all questions that lies wholly inside one chunk")
     if any(item.windows for item in found):
         show.out("over window: context text and text, in the embedder's own tokens; the longest in brackets")

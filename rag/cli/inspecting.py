@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +14,7 @@ from rag.cli import show
 from rag.cli.running import AsJson, Config, Results, StorePath, open_store
 
 if TYPE_CHECKING:
+    from rag.protocols import Memo
     from rag.replay import Replay, ReplayedHit
 
 System = Annotated[str | None, typer.Option("--system", help="Which system; the last one by default.")]
@@ -61,27 +64,91 @@ def search(
 
 def chunks(
     config: Config,
-    doc: Annotated[str, typer.Argument(help="A document's id: its path under the version's folder.", metavar="DOC")],
+    doc: Annotated[
+        str | None,
+        typer.Argument(
+            help="A document's id: its path under the version's folder; without it, the whole corpus is counted.",
+            metavar="[DOC]",
+            show_default=False,
+        ),
+    ] = None,
     system: System = None,
     version: Version = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page of DOC with the cuts of two systems and the evidence.")
+    ] = None,
+    systems: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--systems", help="Which two, on the page or in the count; on the page else the first and last."),
+    ] = None,
+    results: Results = Path("results"),
+    store: StorePath = None,
     json: AsJson = False,
 ) -> None:
-    """Show how a document is cut."""
-    from rag.inspection import chunks_of
+    """Show how a document, or a whole corpus, is cut."""
+    _check_chunks(doc, system, systems, html, json)
+    wanted = systems or (() if system is None else (system,))
+    with _memo(store, results) as memo:
+        if doc is None:
+            _count_chunks(config, wanted, version, memo, json)
+        elif html is not None:
+            _draw_chunks(config, doc, wanted, version, memo, html)
+        elif json:
+            from rag.inspection import chunks_of
 
-    cut, shown = chunks_of(config, doc, system, version)
-    if json:
-        show.as_json({"chunks": cut})
+            show.as_json({"chunks": chunks_of(config, doc, system, version, memo)})
+        else:
+            from rag.cli.chunk_view import print_document
+            from rag.inspection import view_document
+
+            view = view_document(config, doc, wanted, version, memo, default="last")
+            print_document(view, view.cuts[-1])
+
+
+def _check_chunks(
+    doc: str | None, system: str | None, systems: tuple[str, str] | None, html: Path | None, json: bool
+) -> None:
+    from rag.errors import InputError
+
+    if html is not None and doc is None:
+        raise InputError("--html shows one document: name it after the experiment")
+    if html is not None and json:
+        raise InputError("--html and --json: one of the two")
+    if system is not None and systems is not None:
+        raise InputError("--system and --systems: one of the two")
+    if systems is not None and doc is not None and html is None:
+        raise InputError("--systems with a document needs --html; --system names the one to show")
+
+
+@contextmanager
+def _memo(store: Path | None, results: Path) -> Iterator[Memo | None]:
+    """The store, where there is one already: looking at chunks makes none, and a chunker that embeds is faster."""
+    if store is None and not (results / ".store" / "store.sqlite").is_file():
+        yield None
         return
-    for position, chunk in enumerate(cut, start=1):
-        path = " > ".join(chunk["heading_path"]) or "–"
-        show.out(f"── {position} of {len(cut)} · {chunk['chunk_id']} · {chunk['tokens']} tokens · {path}")
-        if chunk["context_text"]:
-            show.out("\n".join(f"│ {line}" for line in chunk["context_text"].split("\n")))
-        show.out(shown[position - 1])
-        show.out()
-    if not cut:
-        show.out("No chunk: the document has no body.")
+    with open_store(store, results) as opened:
+        yield opened
+
+
+def _count_chunks(config: Path, systems: Sequence[str], version: str | None, memo: Memo | None, json: bool) -> None:
+    from rag.cli.chunk_view import print_distributions
+    from rag.inspection import distributions
+
+    found = distributions(config, systems, version, memo)
+    if json:
+        show.as_json({"systems": [item.plain() for item in found]})
+    else:
+        print_distributions(found)
+
+
+def _draw_chunks(
+    config: Path, doc: str, systems: Sequence[str], version: str | None, memo: Memo | None, html: Path
+) -> None:
+    from rag.inspection import view_document
+    from rag.report.overlay import write_overlay
+
+    write_overlay(view_document(config, doc, systems, version, memo, default="ends"), html)
+    show.say(f"page: {html}")
 
 
 def replay(
@@ -114,9 +181,9 @@ def _print_replay(replayed: Replay) -> None:
     if replayed.error:
         show.out(f"error: {replayed.error}")
     for item in replayed.evidence:
-        place = "whole document" if item.span is None else f"{item.span.start}-{item.span.end}"
+        place = " whole document" if item.whole else "" if item.span is None else f" {item.span.start}-{item.span.end}"
         show.out()
-        show.out(f"evidence {item.number}  {item.doc_id} {place} (grade {item.grade})")
+        show.out(f"evidence {item.number}  {item.doc_id}{place} (grade {item.grade})")
         if item.quote:
             show.out(f"  “{_short(item.quote, 160)}”")
         ranks = ", ".join(f"{stage} {rank if rank is not None else '–'}" for stage, rank in item.found.items())

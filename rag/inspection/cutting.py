@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from rag.runner import Job, prepare
 from rag.runner.staleness import superseded
 from rag.systems import System, wire
 from rag.types import ChunkSet, Document, Need, Question, Snapshot, Span
+
+Which = Literal["all", "last", "ends"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,13 @@ class DocumentView:
 
 
 def view_document(
-    config: Path, doc_id: str, systems: Sequence[str] = (), version: str | None = None, memo: Memo | None = None
+    config: Path,
+    doc_id: str,
+    systems: Sequence[str] = (),
+    version: str | None = None,
+    memo: Memo | None = None,
+    *,
+    default: Which = "all",
 ) -> DocumentView:
     """A document as systems cut it; systems that cut alike share a cut.
 
@@ -95,15 +103,17 @@ def view_document(
     Args:
         config: The experiment file.
         doc_id: The document.
-        systems: Names; all of the experiment by default.
+        systems: Names.
         version: The newest version that the experiment names by default.
         memo: Where a chunker that embeds finds its vectors.
+        default: Which systems where none is named: all of them, the last, or the first and the last that cuts
+            differently.
 
     Raises:
         InputError: A fault of the experiment or the corpus, an unknown system, version or document.
     """
     job = prepare(config)
-    chosen = systems_of(job, systems)
+    chosen = systems_of(job, systems) if systems else _default(job, default)
     faults = Faults()
     loaded = version_of(job, version, faults)
     questions: Sequence[Question] = ()
@@ -125,6 +135,17 @@ def view_document(
         marks,
         tuple(_cuts(job, chosen, document, marks, memo)),
     )
+
+
+def _default(job: Job, which: Which) -> list[System]:
+    systems = list(job.experiment.systems)
+    if which == "all":
+        return systems
+    if which == "last":
+        return systems[-1:]
+    first = systems[0]
+    other = [system for system in systems if system.chunking_id() != first.chunking_id()]
+    return [first, *other[-1:]]
 
 
 def marks_in(document: Document, questions: Sequence[Question]) -> tuple[Mark, ...]:

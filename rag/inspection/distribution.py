@@ -90,6 +90,7 @@ class Distribution:
         """As JSON."""
         names = ("min", "q1", "median", "q3", "max")
         spread = dict(zip(names, self.quartiles() or (None,) * len(names), strict=True))
+        ends = {name: None if spread[name] is None else int(spread[name] or 0) for name in ("min", "max")}
         return {
             "system": self.system,
             "chunking_id": self.chunking_id,
@@ -98,7 +99,7 @@ class Distribution:
             "tokenizer": self.tokenizer,
             "documents": self.documents,
             "chunks": self.chunks,
-            "tokens": {**spread, "mean": self.mean(), "total": int(self.tokens.sum())},
+            "tokens": {**spread, **ends, "mean": self.mean(), "total": int(self.tokens.sum())},
             "evidence": self.evidence,
             "intact": self.intact,
             "intact_share": self.intact / self.evidence if self.evidence and self.intact is not None else None,

@@ -1,4 +1,4 @@
-"""Pages and figures of runs. The figures are here; the pages come later."""
+"""Pages and figures: ladders and curves of runs, and a document with the cuts of two chunkers."""
 
 from pathlib import Path
 

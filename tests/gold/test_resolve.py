@@ -504,6 +504,17 @@ def test_a_review_of_another_quote_or_position_changes_nothing(tmp_path):
         assert found["v2"].withdrawn == 0
 
 
+def test_what_is_carried_on_is_judged_by_the_answer_that_was_given_in_the_review(tmp_path):
+    """4,000 is the answer since v2, and still stands at v3; that the number of times changed does not matter."""
+    now, later = (f"Customers may take out 4,000 euros a day in {n} portions." for n in ("2", "3"))
+    texts = {"v1": {"a": page(FIVE)}, "v2": {"a": page(now)}, "v3": {"a": page(later)}}
+    place = WrittenEvidence("a.md", now)
+    found, _ = reviewed(tmp_path, [LIMIT], texts, decided("q", "v2", "requote", place, answer="4,000"))
+    assert told(found["v3"])["q"] == [("edited", Span(8, 8 + len(later)), later)]
+    found, _ = reviewed(tmp_path, [LIMIT], texts, decided("q", "v2", "requote", place))
+    assert list(found["v3"].excluded) == ["q"]  # by the old answer, 5,000, nothing spares the change
+
+
 def test_a_person_s_grade_and_place_beside_the_quote_are_kept(tmp_path):
     rows = [question("q", ("a.md", FIVE, {"grade": 3}), question=ASKED)]
     found, _ = reviewed(tmp_path, rows, CHANGED, decided("q", "v2", "accept", ACCEPTED))
