@@ -188,10 +188,15 @@ def _print_losses(found: Comparison) -> None:
     rows = [(side, found.losses[side]) for side in found.values if side in found.losses]
     stages = list(dict.fromkeys(stage for _, row in rows for stage in row.counts))
     stages = [stage for stage in stages if any(row.counts[stage] for _, row in rows)]
+    several = len({side.run.run_id for side, _ in rows}) > 1
     show.table(
         ["evidence lost at", *stages, "of items"],
-        [[str(side), *(str(row.counts[stage]) for stage in stages), str(row.items)] for side, row in rows],
+        [[_side(side, several), *(str(row.counts[stage]) for stage in stages), str(row.items)] for side, row in rows],
     )
+
+
+def _side(side: Side, several: bool) -> str:
+    return f"{side} ({side.run.run_id})" if several else str(side)
 
 
 def _print_changes(outcome: str, side: str, changes: Sequence[QuestionChange]) -> None:
@@ -231,6 +236,8 @@ def _caption(found: Comparison, one: Compared) -> str:
         parts.append(f"≥ {config['coverage']:.0%} of each span")
     parts.append(f"tokens: {config['tokenizer']}")
     parts.append("paired: 95% bootstrap intervals, p by randomization")
+    if one.pairing.added or one.pairing.removed or one.pairing.changed or one.pairing.excluded:
+        parts.append("evidence lost: over all questions of each side's slice, shared or not")
     if len(found.pairs) > 1:
         parts.append(f"Holm over the {len(found.pairs)} differences in {found.metrics[0]}")
     return " · ".join(parts)

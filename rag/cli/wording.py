@@ -41,10 +41,10 @@ def verdicts(rows: Sequence[PairedDifference]) -> str:
 
 
 def _is_shown(row: PairedDifference) -> bool:
-    """The interval leaves 0 out; where every question changed alike there is none, and the test decides."""
-    if row.ci_low is None or row.ci_high is None:
-        return row.p is not None and row.p < 0.05
-    return not row.ci_low <= 0 <= row.ci_high
+    """The interval leaves 0 out and the test agrees: on a handful of questions no interval can be trusted alone."""
+    if row.p is None or row.p >= 0.05:
+        return False
+    return row.ci_low is None or row.ci_high is None or not row.ci_low <= 0 <= row.ci_high
 
 
 def _higher(metric: str) -> bool:

@@ -205,7 +205,7 @@ class _Case:
         before, after = {stem(word.text) for word in self.old}, {stem(word.text) for word in self.new}
         said = {stem(word) for word in self.answered if word not in COMMON} & before
         gone = said - after
-        if len(said) > 1 and len(gone) * 2 > len(said):
+        if gone == said != set() or (len(said) > 1 and len(gone) * 2 > len(said)):
             return f"the words of the answer: {_listed(gone)} no longer stand there"
         content = Counter(stem(word.text) for word in self.old if word.text not in COMMON)
         now = Counter(stem(word.text) for word in self.new)

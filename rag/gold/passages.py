@@ -57,7 +57,7 @@ def words_of(text: str, offset: int = 0) -> list[Word]:
 
 def plain(text: str) -> str:
     """A text as its likeness is judged: case folded, blanks run together, link targets and emphasis marks gone."""
-    return " ".join(re.sub(r"[*_`\[\]]", "", _LINK_TARGET.sub(" ", text)).casefold().split())
+    return " ".join(re.sub(r"[*_`~\[\]]", "", _LINK_TARGET.sub(" ", text)).casefold().split())
 
 
 def likeness(one: str, other: str) -> float:

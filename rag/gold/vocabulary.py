@@ -24,7 +24,8 @@ NUMBER_WORDS: dict[str, str] = (
     | {word: str(value) for value, word in enumerate(_ORDINALS, 1) if word != "second"}
     | {"hundred": "100", "thousand": "1000", "million": "1000000", "billion": "1000000000", "dozen": "12"}
     | {"twice": "2", "half": "0.5", "double": "2", "daily": "every day", "weekly": "every week"}
-    | {"monthly": "every month", "quarterly": "every quarter", "annually": "every year", "yearly": "every year"}
+    | {"monthly": "every month", "quarterly": "every quarter", "annually": "every year", "annual": "every year"}
+    | {"yearly": "every year"}
 )
 DATES = frozenset(
     _words("january february april june july august september october november december")

@@ -503,3 +503,13 @@ def test_the_same_words_many_times():
     text = "".join(f"## Item {i}\n\nFor sale: yes.\n\n" for i in range(300))
     result = carried({"a.md": text}, {"a.md": "Preface.\n\n" + text}, "a.md", "For sale: yes.", nth=150)
     assert result.span.start == len("Preface.\n\n") + text.index("For", text.index("## Item 150\n"))
+
+
+def test_a_struck_through_parallel_rule_is_not_taken_for_an_edit():
+    old = {"cash.md": "Payments in cash take 3 working days.", "all.md": "Payments take 3 working days."}
+    new = {
+        "cash.md": "Nothing is paid.",
+        "all.md": "~~Payments take 3 working days.~~\n\nPayments take 5 working days.",
+    }
+    result = carried(old, new, "cash.md", "Payments in cash take 3 working days.")
+    assert not result.carried  # the nearest passage is the other rule's edit, and its number differs

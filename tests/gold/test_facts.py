@@ -231,3 +231,25 @@ def test_little_of_the_statement_is_left():
 )
 def test_a_name_in_another_spelling(one, other, changed):
     assert judge(f"It applies to {one} alone.", f"It applies to {other} alone.").fact_changed is changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question", "answer"),
+    [
+        (
+            "Lunch is free for staff and their guests.",
+            "Lunch is for staff and their guests.",
+            "Is lunch free?",
+            "Yes, free",
+        ),
+        ("Dogs are welcome in the office.", "Dogs are kept out of the office.", "Are dogs welcome?", "Yes, welcome"),
+    ],
+)
+def test_the_one_word_of_the_answer_that_is_gone_changes_the_fact(old, new, question, answer):
+    assert judge(old, new, question, answer).fact_changed
+
+
+def test_annual_and_yearly_are_one_frequency():
+    assert not judge(
+        "The annual fee is 30 EUR.", "The yearly fee is 30 EUR.", "What is the fee?", "30 EUR"
+    ).fact_changed
