@@ -79,7 +79,8 @@ def test_text_of_the_corpus_stays_text(page: Path) -> None:
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
 def test_text_of_the_corpus_stays_text_in_a_browser(page: Path) -> None:
     done = subprocess.run(
-        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()],
+        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         "--dump-dom", page.as_uri()],
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     harmless(done.stdout)

@@ -77,7 +77,8 @@ def view(tmp_path: Path) -> DocumentView:
 def dumped(file: Path) -> str:
     """The DOM as the browser has it."""
     done = subprocess.run(
-        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", file.as_uri()],
+        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         "--dump-dom", file.as_uri()],
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     return done.stdout
@@ -198,7 +199,8 @@ def test_a_browser_draws_the_page_in_colours_that_differ(view: DocumentView, tmp
     file, picture = tmp_path / "page.html", tmp_path / "page.png"
     write_overlay(view, file)
     subprocess.run(
-        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,1400",
+        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         "--hide-scrollbars", "--window-size=1200,1400",
          f"--screenshot={picture}", file.as_uri()],
         capture_output=True, timeout=60, check=True,
     )  # fmt: skip
