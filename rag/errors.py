@@ -6,6 +6,7 @@ raised together, so that a person mends a file once. Nothing here reads or write
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -32,6 +33,10 @@ class Fault:
     must_be: str = ""
     got: str = ""
     hint: str = ""
+
+    def at(self, file: str, line: int | None, path: str) -> Fault:
+        """The same fault at this place, unless it has one already."""
+        return self if self.file else dataclasses.replace(self, file=file, line=line, path=path)
 
     def __str__(self) -> str:
         where = self.file if self.line is None or not self.file else f"{self.file}:{self.line}"
@@ -113,3 +118,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(names)}" if names else "none is known"
+
+
+def described(error: Exception) -> str:
+    """What a component raised, in a line: the message, with the kind of error unless it is a `ComponentError`."""
+    text = " ".join(str(error).split())
+    if isinstance(error, ComponentError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.cells import Source, Stages, read_version, slices, sources
+from rag.cells import Source, Stages, in_slice, read_version, sources
 from rag.cells.columns import Coder, coded, encoded, integers, of_version
 from rag.cells.stages import LEG, RERANK, RETRIEVE, identity, top_k
-from rag.errors import Fault, InputError, nearest
 from rag.metrics.cell import BoolArray, Shown
 from rag.metrics.intervals import NEVER
 from rag.records import Run, schemas
@@ -116,11 +115,8 @@ def lost(run: Run, items: pa.Table, which: str = "test") -> list[Lost]:
     found = []
     for label in run.versions:
         read = read_version(run, label)
-        masks = slices(read)
-        if which not in masks:
-            raise InputError(Fault(f"the run has no slice {which!r}", hint=nearest(which, masks)))
         question = coded(items["question_id"], read.question_ids)
-        inside = np.append(masks[which], False)[question]
+        inside = np.append(in_slice(read, which), False)[question]
         inside &= version == (labels.index(label) if label in labels else -2)
         for name in run.systems:
             if name not in names and names:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.cells import Source, slices, sources
+from rag.cells import Source, in_slice, sources
 from rag.cells.columns import is_word, of_version
 from rag.cells.stages import top_k
-from rag.errors import Fault, InputError, nearest
 from rag.metrics.cell import BoolArray
 from rag.records import Run
 from rag.types import IntArray
@@ -79,10 +78,7 @@ def _counted(run: Run, source: Source, which: str) -> Retrievals:
     import pyarrow as pa
 
     cell, version, chunking = source.cell, source.version, source.chunking
-    masks = slices(version)
-    if which not in masks:
-        raise InputError(Fault(f"the run has no slice {which!r}", hint=nearest(which, masks)))
-    asked, k = cell.questions.asked & masks[which], top_k(run, cell.system)
+    asked, k = cell.questions.asked & in_slice(version, which), top_k(run, cell.system)
     used = asked[cell.final.question]
     first = used & (cell.final.rank <= k)
     by_chunk = [_by_entry(source, rows)[chunking.entry] for rows in (used, first)]

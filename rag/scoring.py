@@ -74,7 +74,7 @@ class Measured:
 
 
 @dataclass
-class _Line:
+class Line:
     """One row of the summary while its interval is still missing; `values` are what the mean is taken over."""
 
     cell: Cell
@@ -104,7 +104,7 @@ def score(run: Run, metrics: Sequence[str] | None = None, resamples: int = stats
     chosen = parse_all(run.manifest["config"]["metrics"] if metrics is None else metrics)
     seed = int(run.manifest["config"]["seed"])
     parts: list[tuple[Cell, list[Measured]]] = []
-    lines: list[_Line] = []
+    lines: list[Line] = []
     notes: dict[Note, None] = {}
     for source in sorted(sources(run), key=lambda source: run.systems.index(source.cell.system)):
         cell = source.cell
@@ -114,13 +114,13 @@ def score(run: Run, metrics: Sequence[str] | None = None, resamples: int = stats
         for name, mask in slices(source.version).items():
             for metric in chosen:
                 if str(metric) in measured:
-                    lines.append(_line(cell, name, mask, measured[str(metric)]))
+                    lines.append(summary_line(cell, name, mask, measured[str(metric)]))
                 else:
                     line, reason = _run_line(cell, name, mask, metric, seed)
                     lines.append(line)
                     if line.value is None:
                         notes[Note(cell.system, cell.corpus_version, str(metric), reason)] = None
-    _add_intervals(lines, seed, resamples)
+    add_intervals(lines, seed, resamples)
     return Scores(_measurements(parts, chosen), _summary(lines), tuple(notes), tuple(str(metric) for metric in chosen))
 
 
@@ -181,33 +181,32 @@ def measure(cell: Cell, metric: Metric) -> Measured:
     return Measured(metric, values, counted, defined, reason, reasons)
 
 
-def _line(cell: Cell, name: str, mask: BoolArray, measured: Measured) -> _Line:
+def summary_line(cell: Cell, name: str, mask: BoolArray, measured: Measured) -> Line:
+    """The line of a slice: `name` for the record, `mask` (questions,) for who is in it; without its interval."""
     counted = measured.counted & mask
     defined = measured.defined & mask
     values = measured.values[defined]
     total = bool(len(values)) and measured.metric.family.aggregate == "sum"
     value = (float(values.sum()) if total else float(values.mean())) if len(values) else None
     errors = int((counted & cell.questions.failed).sum())
-    return _Line(
-        cell, name, measured.metric, value, len(values), int((counted & ~defined).sum()), errors, values=values
-    )
+    return Line(cell, name, measured.metric, value, len(values), int((counted & ~defined).sum()), errors, values=values)
 
 
-def _run_line(cell: Cell, name: str, mask: BoolArray, metric: Metric, seed: int) -> tuple[_Line, str]:
+def _run_line(cell: Cell, name: str, mask: BoolArray, metric: Metric, seed: int) -> tuple[Line, str]:
     selected = _population(cell.questions, metric) & mask
     rng = np.random.default_rng([seed, int(selected.sum())])
     found: RunValue = metric.family.measure(cell, metric, selected, rng)
     errors = int((selected & cell.questions.failed).sum())
     undefined = int(selected.sum()) if found.value is None else 0
-    return _Line(cell, name, metric, found.value, found.n, undefined, errors, found.low, found.high), found.reason
+    return Line(cell, name, metric, found.value, found.n, undefined, errors, found.low, found.high), found.reason
 
 
-def _add_intervals(lines: list[_Line], seed: int, resamples: int) -> None:
+def add_intervals(lines: list[Line], seed: int, resamples: int) -> None:
     """Lines over equally many questions share their resamples, each with a generator of its own seed and n.
 
     So an interval depends on the values, the seed and n alone, and not on what else was scored.
     """
-    by_size: dict[int, list[_Line]] = {}
+    by_size: dict[int, list[Line]] = {}
     for line in lines:
         if len(line.values) > 1:
             by_size.setdefault(len(line.values), []).append(line)
@@ -273,7 +272,7 @@ def _stacked(lists: list[list[str]]) -> tuple[list[str], np.ndarray[Any, np.dtyp
     return [word for words in lists for word in words], offsets
 
 
-def _summary(lines: list[_Line]) -> pa.Table:
+def _summary(lines: list[Line]) -> pa.Table:
     from rag.records import table
 
     return table(

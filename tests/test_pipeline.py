@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from rag.chunking import chunk_snapshot
 from rag.context import ContextSettings, TokenCounter
 from rag.errors import ComponentError, InputError, MissingDependencyError
-from rag.pipeline import Outcome, answer, chunk_snapshot
+from rag.pipeline import Outcome, answer
 from rag.ranking import rank
 from rag.registry import make, register
 from rag.systems import System

@@ -9,6 +9,6 @@ from __future__ import annotations
 from rag.cells.chunking import Chunking, read_chunking
 from rag.cells.stages import Stages
 from rag.cells.system import Source, sources
-from rag.cells.version import Version, read_version, slices
+from rag.cells.version import Version, in_slice, read_version, slices
 
-__all__ = ["Chunking", "Source", "Stages", "Version", "read_chunking", "read_version", "slices", "sources"]
+__all__ = ["Chunking", "Source", "Stages", "Version", "in_slice", "read_chunking", "read_version", "slices", "sources"]

@@ -19,7 +19,7 @@ from rag.cells.columns import (
     texts,
     valid,
 )
-from rag.errors import Fault, InputError, MeasureError
+from rag.errors import Fault, InputError, MeasureError, nearest
 from rag.metrics.cell import BoolArray, Items
 from rag.records import Run
 from rag.types import PUBLIC, IntArray
@@ -150,6 +150,18 @@ def _gold_in_index(run: Run, label: str, searched: str) -> pa.Table:
     return pa.table(
         {name: pa.array([row[name] for row in listed], schema.field(name).type) for name in [*_GOLD, "evidence"]}
     )
+
+
+def in_slice(version: Version, which: str) -> BoolArray:
+    """Which questions belong to a slice, bool (questions,).
+
+    Raises:
+        InputError: There is no such slice; names the nearest.
+    """
+    masks = slices(version)
+    if which not in masks:
+        raise InputError(Fault(f"the run has no slice {which!r}", hint=nearest(which, masks)))
+    return masks[which]
 
 
 def slices(version: Version) -> dict[str, BoolArray]:

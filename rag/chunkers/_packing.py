@@ -81,7 +81,7 @@ def token_windows(body: Body, size: int, split: dict[str, int]) -> Iterator[tupl
     blocks = coarse(body)
     if not blocks:
         return
-    column = memoryview(body.tokens.starts)  # type: ignore[arg-type]
+    column = body.tokens.starts.data  # a view whose items are Python ints: what bisect compares quickly
     cuts = [*(start for start, _ in blocks), body.end]
     looked_into, inner = -1, _Starts(body, blocks[0][1], cuts[0], cuts[1], size, split)
     begin, number, token = cuts[0], 0, 0

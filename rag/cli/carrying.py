@@ -105,8 +105,7 @@ def _lines(trip: Trip) -> list[str]:
     if carried.ground:
         lines.append(f"  why: {carried.ground}")
     if carried.diff:
-        signs = {"equal": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
-        lines.append("  " + " ".join(signs[piece.change].format(piece.text) for piece in carried.diff))
+        lines.append("  " + " ".join(map(str, carried.diff)))
     elif carried.span is None:
         lines.append("  was: " + " ".join(trip.was[1].split()))
     return lines

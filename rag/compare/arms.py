@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.cells import Source, slices, sources
-from rag.compare.sides import Side, known
+from rag.cells import Source, in_slice, sources
+from rag.compare.sides import Side
 from rag.metrics import Metric
 from rag.metrics.cell import BoolArray
 from rag.metrics.intervals import NEVER
@@ -58,9 +58,7 @@ class Arm:
         Raises:
             InputError: The version has no such slice.
         """
-        masks = slices(self.source.version)
-        mask = masks[known("slice", which, list(masks))]
-        return [name for name, inside in zip(self.ids, mask, strict=True) if inside]
+        return [name for name, inside in zip(self.ids, in_slice(self.source.version, which), strict=True) if inside]
 
     @cached_property
     def ranks(self) -> dict[str, tuple[int | None, ...]]:

@@ -7,7 +7,7 @@ higher value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -139,8 +139,6 @@ def _cheapest(within: Sequence[Candidate], direction: float) -> Candidate:
 
 
 def _explained(candidate: Candidate, chosen: Candidate, margin: float) -> Candidate:
-    from dataclasses import replace
-
     if candidate.system == chosen.system:
         return candidate
     if not candidate.within:

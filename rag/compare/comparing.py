@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag import stats
+from rag.cells import in_slice
 from rag.compare.arms import Arm, measured_arms
 from rag.compare.choosing import TOKENS, Choice, choose, latencies
 from rag.compare.differences import PairedDifference, by_metric_holm, difference, question_level
@@ -23,6 +24,7 @@ from rag.funnel import Lost, funnel, lost
 from rag.metrics import Metric, parse
 from rag.protocols import Progress, Silent
 from rag.records import Run
+from rag.scoring import add_intervals, summary_line
 
 MARGIN = 0.02
 
@@ -165,21 +167,14 @@ def _compared(
 
 
 def _figures(arm: Arm, metrics: Sequence[Metric], which: str, seed: int, resamples: int) -> tuple[Figure, ...]:
-    import numpy as np
-
-    ids = arm.within(which)
-    found = []
-    for metric in metrics:
-        values, counted, defined = arm.values(str(metric), ids)
-        kept = values[counted & defined]
-        n = len(kept)
-        factor = n if metric.family.aggregate == "sum" else 1
-        pair_ = stats.bootstrap_mean(kept[:, None], np.random.default_rng([seed, n]), resamples).pair(0) if n else None
-        low, high = (pair_[0] * factor, pair_[1] * factor) if pair_ else (None, None)
-        value = float(kept.mean()) * factor if n else None
-        undefined, failed = int((counted & ~defined).sum()), int((counted & arm.failed(ids)).sum())
-        found.append(Figure(str(metric), value, low, high, n, undefined, failed))
-    return tuple(found)
+    """The side's own lines of the summary."""
+    mask = in_slice(arm.source.version, which)
+    lines = [summary_line(arm.source.cell, which, mask, arm.measured[str(metric)]) for metric in metrics]
+    add_intervals(lines, seed, resamples)
+    return tuple(
+        Figure(str(line.metric), line.value, line.low, line.high, line.n, line.n_undefined, line.n_error)
+        for line in lines
+    )
 
 
 def _losses(sides: Sequence[Side], which: str) -> dict[Side, Lost]:

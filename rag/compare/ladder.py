@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag import stats
-from rag.cells import read_version, slices
+from rag.cells import in_slice, read_version
 from rag.compare.sides import baseline, known
 from rag.metrics import parse
 from rag.metrics.cell import BoolArray
@@ -121,13 +121,12 @@ def ladder(
     """
     label = run.versions[-1] if version is None else version
     known("corpus version", label, run.versions)
-    masks = slices(read := read_version(run, label))
-    known("slice", slice, list(masks))
+    inside = in_slice(read := read_version(run, label), slice)
     if metric is not None:
         known("metric", metric, list(scores.metrics))
     candidates = [metric] if metric is not None else list(scores.metrics)
     shown = next((name for name in candidates if parse(name).family.level == "question"), None)
-    ids = [name for name, inside in zip(read.question_ids, masks[slice], strict=True) if inside]
+    ids = [name for name, wanted in zip(read.question_ids, inside, strict=True) if wanted]
     against = {name: _against(run, name) for name in run.systems}
     pairs = [(name, other) for name, other in against.items() if other is not None]
     gains: dict[str, Gain] = {}

@@ -29,6 +29,11 @@ class Piece:
     change: Change
     text: str
 
+    def __str__(self) -> str:
+        """As word diffs are printed: `[-removed-]`, `{+added+}`, or the text as it is."""
+        signs = {"equal": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
+        return signs[self.change].format(self.text)
+
 
 @dataclass(frozen=True)
 class Verdict:

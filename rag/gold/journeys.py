@@ -100,8 +100,7 @@ def trips(
                 if isinstance(first, Place) and first.span is not None:
                     carried = replace(carried, was=(first.doc_id, _words(snapshots[source], first.doc_id, first.span)))
             if isinstance(carried, Fault):
-                place = {} if carried.file else {"file": questions.file, "line": written.line, "path": written.path}
-                faults.extend([replace(carried, **place)])  # type: ignore[arg-type]
+                faults.extend([carried.at(questions.file, written.line, written.path)])
                 continue
             found.append(
                 Trip(question, gold, position, carried.was, carried.carried, remarked, decided, via, carried.withdrawn)

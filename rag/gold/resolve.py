@@ -281,9 +281,7 @@ class _Resolver:
             return Place("deleted", written.doc_id, None)
         found = self.travels.place(written, position, journey)
         if isinstance(found, Fault):
-            if not found.file:
-                found = replace(found, file=self.file.file, line=written.line, path=written.path)
-            self.faults.extend([found])
+            self.faults.extend([found.at(self.file.file, written.line, written.path)])
             return None
         return found
 

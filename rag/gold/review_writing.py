@@ -95,12 +95,8 @@ def _row(item: ReviewItem) -> dict[str, Any]:
     if carried.span is not None:
         row["now"] = {"doc": carried.doc_id, "quote": carried.quote}
         row["now"] |= {"start": carried.span.start, "end": carried.span.end}
-        row["change"] = " ".join(_shown(piece.change, piece.text) for piece in carried.diff) or None
+        row["change"] = " ".join(map(str, carried.diff)) or None
     return {**row, "decision": None}
-
-
-def _shown(change: str, text: str) -> str:
-    return text if change == "equal" else f"[-{text}-]" if change == "removed" else f"{{+{text}+}}"
 
 
 def _made(path: Path, source: str, target: str) -> dict[tuple[str, int, str], dict[str, Any]]:

@@ -7,7 +7,7 @@ differ in a name or a number, and must not be taken for edits of one another. Wh
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,13 +76,13 @@ class _Side:
     def closest(self, text: str, limit: int) -> list[tuple[str, int]]:
         """The units that share the most, and the rarest, words with a text; ties in the order of the documents."""
         total = len(self.units)
-        scores: Counter[int] = Counter()
+        scores: dict[int, float] = defaultdict(float)
         for word in {word.text for word in words_of(text)}:
             places = self.postings.get(word, ())
             if places and len(places) <= max(20, total // 10):
                 weight = log(1 + total / len(places))
                 for position in places:
-                    scores[position] += weight  # type: ignore[assignment]
+                    scores[position] += weight
         ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
         return [self.units[position] for position, _ in ranked[:limit]]
 

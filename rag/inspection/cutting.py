@@ -11,14 +11,15 @@ from typing import Any, Literal
 import numpy as np
 
 from rag import registry
+from rag.chunking import chunk_snapshot
 from rag.corpus import load_snapshot
 from rag.errors import Faults, RagWarning
 from rag.gold.projection import project
 from rag.inspection.opening import document_of, label_of, snapshot_of, system_of, systems_of, version_of
-from rag.pipeline import chunk_snapshot
 from rag.protocols import KeepNothing, Memo
 from rag.runner import Job, prepare
 from rag.runner.staleness import superseded
+from rag.runner.tables import chunk_table
 from rag.systems import System, wire
 from rag.types import ChunkSet, Document, Need, Question, Snapshot, Span
 
@@ -228,23 +229,5 @@ def chunks_of(
     newest = job.dataset.labels[-1]
     today = snapshot if snapshot.corpus_version == newest else load_snapshot(job.dataset, newest)[0]
     old = superseded(chunks, snapshot, today)
-    return [
-        {
-            "chunking_id": chosen.chunking_id(),
-            "corpus_version": snapshot.corpus_version,
-            "chunk_row": row,
-            "chunk_id": chunk.chunk_id,
-            "doc_id": chunk.doc_id,
-            "start": chunk.start,
-            "end": chunk.end,
-            "tokens": chunk.tokens,
-            "heading_path": list(chunk.heading_path),
-            "anchor": chunk.anchor,
-            "text": chunk.text,
-            "context_text": chunk.context_text,
-            "shown_start": chunk.shown.start,
-            "shown_end": chunk.shown.end,
-            "superseded": old[row],
-        }
-        for row, chunk in enumerate(chunks)
-    ]
+    rows: list[dict[str, Any]] = chunk_table(chosen.chunking_id(), snapshot.corpus_version, chunks, old).to_pylist()
+    return rows

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag.chunking import chunk_snapshot
 from rag.context import TokenCounter
 from rag.errors import ComponentError, Fault, InputError, RagWarning, nearest
 from rag.inspection.opening import snapshot_of, system_of
-from rag.pipeline import answer, chunk_snapshot
+from rag.pipeline import answer
 from rag.runner import prepare
 from rag.store import Store
 from rag.types import PUBLIC, Question, Snapshot, without_masked

@@ -63,6 +63,11 @@ def write_dataset(
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def listed(counted: Sequence[tuple[int, str, Sequence[str]]]) -> list[str]:
+    """`3 repeated spans`, a line for each count that is not 0, with some of the names that it counts."""
+    return [f"{count} {what}{some(names)}" for count, what, names in counted if count]
+
+
 def some(names: Sequence[str], shown: int = 5) -> str:
     """`: a, b and 3 more`, or nothing."""
     if not names:

@@ -20,7 +20,7 @@ from rag.interop._beir_files import (
     read_qrels,
     read_queries,
 )
-from rag.interop._datasets import DEV_SPLITS, refuse_used, some, write_dataset
+from rag.interop._datasets import DEV_SPLITS, listed, refuse_used, write_dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ImportReport:
             (len(self.missing_documents), "judged documents that are not in the corpus, kept", self.missing_documents),
             (len(self.ignored_keys), "keys of the queries ignored", self.ignored_keys),
         ]
-        return lines + [f"{count} {what}{some(names)}" for count, what, names in counted if count]
+        return lines + listed(counted)
 
 
 def import_beir(source: Path, out: Path, *, split: str = "test", name: str | None = None) -> ImportReport:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rag.errors import Fault, Faults, InputError
 from rag.interop._beir_files import Query, one_of, qrels_file, read_qrels, read_queries
-from rag.interop._datasets import DEV_SPLITS, refuse_used, some, write_dataset
+from rag.interop._datasets import DEV_SPLITS, listed, refuse_used, write_dataset
 from rag.interop._span_files import MarkedSpan, SpanFile, read_spans, read_texts
 from rag.types import Need
 
@@ -79,7 +79,7 @@ class SpansReport:
             (len(self.missing_queries), "queries of the spans that are not there, left out", self.missing_queries),
             (len(self.ignored_keys), "keys ignored", self.ignored_keys),
         ]
-        return lines + [f"{count} {what}{some(names)}" for count, what, names in counted if count]
+        return lines + listed(counted)
 
 
 def import_spans(

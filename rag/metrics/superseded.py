@@ -26,4 +26,4 @@ def superseded(cell: Cell, metric: Metric) -> Column:
     if cell.superseded is None:
         return Column(np.zeros(cell.size), {NOT_RECORDED: np.ones(cell.size, np.bool_)})
     old = cell.sums(question, cell.superseded[cell.final.entry[first]])
-    return Column(old / np.maximum(returned, 1), {NOTHING: (returned == 0) & ~cell.questions.failed})
+    return Column(old / np.maximum(returned, 1), {NOTHING: returned == 0})

@@ -15,6 +15,7 @@ from rag.scoring import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK, LINE, FILL, GAIN = "#1f2933", "#9aa5b1", "#2f6f8f", "#b3541e"
 # Okabe and Ito's colours, which people with any colour vision tell apart, darkened where white paper needs it.
@@ -47,13 +48,14 @@ def draw_ladder(run: Run, scores: Scores, path: Path, which: str = "test", metri
     _rungs(left, rungs, positions, shown)
     _gains(right, rungs, positions, shown)
     n = next(item.n for item in rungs[0].figures if item.metric == shown)
+    _finish(figure, run, f"{rungs[0].corpus_version} · {which} · n={n}", "95% bootstrap intervals", path)
+
+
+def _finish(figure: Figure, run: Run, place: str, intervals: str, path: Path) -> None:
+    """Say above the picture what it is of, and write it; the same records give the same bytes."""
     corpus, config = run.manifest["corpus"], run.manifest["config"]
     span = f"≥ {config['coverage']:.0%} of each span" if corpus["unit"] == "span" else "whole documents"
-    figure.suptitle(
-        f"{corpus['dataset']} @ {rungs[0].corpus_version} · {which} · n={n} · {span} · 95% bootstrap intervals",
-        fontsize=9,
-        color=INK,
-    )
+    figure.suptitle(f"{corpus['dataset']} @ {place} · {span} · {intervals}", fontsize=9, color=INK)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=160, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
 
@@ -152,16 +154,8 @@ def draw_budget_curves(run: Run, curves: Sequence[Curve], path: Path, version: s
         _curves(axes[1], gain, styles)
         axes[1].axhline(0, color=INK, linewidth=1, zorder=1)
         axes[1].set_ylabel(f"paired difference to {others[0].against}", color=INK)
-    corpus, config = run.manifest["corpus"], run.manifest["config"]
-    span = f"≥ {config['coverage']:.0%} of each span" if corpus["unit"] == "span" else "whole documents"
     n = max(point.n for curve in shown for point in curve.points)
-    figure.suptitle(
-        f"{corpus['dataset']} @ {label} · {shown[0].slice} · n={n} · {span} · bands: 95% bootstrap intervals",
-        fontsize=9,
-        color=INK,
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
+    _finish(figure, run, f"{label} · {shown[0].slice} · n={n}", "bands: 95% bootstrap intervals", path)
 
 
 def _curves(axes: Axes, lines: Mapping[str, list[_Point]], styles: Mapping[str, tuple[str, str]]) -> None:

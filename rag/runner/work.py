@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import rag
 from rag import registry
+from rag.chunking import chunk_snapshot
 from rag.config import Experiment
 from rag.context import TokenCounter
 from rag.corpus import DatasetFile, load_snapshot
 from rag.datasets import Version, dataset_keys, load_versions
 from rag.errors import Faults, RagWarning
-from rag.pipeline import answer, chunk_snapshot
+from rag.pipeline import answer
 from rag.protocols import Memo, Progress
 from rag.records import RECORDED, SCHEMA_VERSION, concatenate
 from rag.runner.documents import DocumentCuts
@@ -40,7 +41,7 @@ from rag.runner.tables import (
 from rag.runner.units import Unit, find, found_or_computed, keep, library_versions, plugin_sources, unit_key
 from rag.store import Store
 from rag.systems import System, wire
-from rag.types import ChunkSet
+from rag.types import ChunkSet, Snapshot
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,6 +69,7 @@ class Work:
         self.errors: dict[tuple[str, str], int] = {}
         self._asked: dict[str, int] = {}
         self._versions: dict[str, Version] | None = None
+        self._newest: Snapshot | None = None
         self._chunks: dict[tuple[str, str], ChunkSet] = {}
         self._counters: dict[str, TokenCounter] = {}
 
@@ -238,9 +240,10 @@ class Work:
         newest = self.dataset.labels[-1]
         if label == newest:
             return [False] * len(chunks)
-        documents = self.versions()[label].snapshot
-        loaded = self.versions().get(newest)
-        return superseded(chunks, documents, loaded.snapshot if loaded else load_snapshot(self.dataset, newest)[0])
+        if self._newest is None:
+            loaded = self.versions().get(newest)
+            self._newest = loaded.snapshot if loaded else load_snapshot(self.dataset, newest)[0]
+        return superseded(chunks, self.versions()[label].snapshot, self._newest)
 
     def _stale_unit(self, label: str, index: str) -> Unit:
         version, searched = self.versions()[label], self.versions()[index]

@@ -2,9 +2,9 @@
 
 import pytest
 
+from rag.chunking import chunk_snapshot
 from rag.context import ContextSettings, TokenCounter, build_context
 from rag.markdown import parse
-from rag.pipeline import chunk_snapshot
 from rag.registry import make
 from rag.text import WORDS
 from rag.types import Document, Snapshot

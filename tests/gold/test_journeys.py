@@ -8,7 +8,7 @@ from pathlib import Path
 from rag.errors import Faults
 from rag.gold.journeys import Trip, trips
 from rag.gold.questions import read_questions
-from rag.gold.review import Decision, mark_of
+from rag.gold.review import Decision, Verdict, mark_of
 from rag.gold.written import WrittenEvidence
 from rag.types import Document, Snapshot, Span
 
@@ -53,11 +53,11 @@ def travel(
 
 
 def decided(
-    target: str, verdict: str, quote: str = "", *, answer: str = "", of: str = FIVE, position: int = 0
+    target: str, verdict: Verdict, quote: str = "", *, answer: str = "", of: str = FIVE, position: int = 0
 ) -> Decision:
     place = WrittenEvidence("a.md", quote, line=9, path="items.0") if quote else None
     mark = mark_of(WrittenEvidence("a.md", of))
-    return Decision("q", position, mark, "v1", target, verdict, place, answer, f"reviews/{target}.yaml", 9)  # type: ignore[arg-type]
+    return Decision("q", position, mark, "v1", target, verdict, place, answer, f"reviews/{target}.yaml", 9)
 
 
 def test_every_item_in_the_order_of_the_file(tmp_path):

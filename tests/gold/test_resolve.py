@@ -6,7 +6,7 @@ import pytest
 from rag.errors import Faults
 from rag.gold.questions import read_questions
 from rag.gold.resolve import Resolved, resolve
-from rag.gold.review import Decision, mark_of
+from rag.gold.review import Decision, Verdict, mark_of
 from rag.gold.validate import resolve_all, validate
 from rag.gold.written import WrittenEvidence
 from rag.types import Document, Snapshot, Span
@@ -295,11 +295,11 @@ ASKED = "What is the daily withdrawal limit?"
 
 
 def decided(
-    name: str, target: str, verdict: str, place: WrittenEvidence | None = None, *, of: str = FIVE, position: int = 0,
+    name: str, target: str, verdict: Verdict, place: WrittenEvidence | None = None, *, of: str = FIVE, position: int = 0,
     answer: str = "", doc: str = "a.md",
 ) -> Decision:  # fmt: skip
     mark = mark_of(WrittenEvidence(doc, of))
-    return Decision(name, position, mark, "v1", target, verdict, place, answer, f"reviews/{target}.yaml", 9)  # type: ignore[arg-type]
+    return Decision(name, position, mark, "v1", target, verdict, place, answer, f"reviews/{target}.yaml", 9)
 
 
 def reviewed(

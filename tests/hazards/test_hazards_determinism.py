@@ -13,9 +13,10 @@ import pytest
 from datasets_for_tests import DOCUMENTS, HASHED, QUESTIONS, REPO, rag, small_experiment
 
 from rag import windows
+from rag.chunking import chunk_snapshot
 from rag.context import TokenCounter
 from rag.corpus import load_snapshot
-from rag.pipeline import answer, chunk_snapshot
+from rag.pipeline import answer
 from rag.protocols import KeepNothing
 from rag.records import RECORDED, SCORED, find_run
 from rag.registry import make

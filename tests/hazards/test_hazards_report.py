@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from browser_for_tests import dumped, in_a_browser
 from datasets_for_tests import typed, write_dataset
 
-CHROMIUM = shutil.which("chromium")
 QUESTION = "<img src=x onerror=alert(1)>"
 TEXT = "# A </style></title>\n\n</script><script>alert(2)</script> {{7*7}} <b onclick=alert(3)>ten</b> &lt; &#x3C;\n"
 NAME = 'a"onmouseover="x.md'
@@ -76,11 +74,6 @@ def test_text_of_the_corpus_stays_text(page: Path) -> None:
     harmless(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
+@in_a_browser
 def test_text_of_the_corpus_stays_text_in_a_browser(page: Path) -> None:
-    done = subprocess.run(
-        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-         "--dump-dom", page.as_uri()],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    harmless(done.stdout)
+    harmless(dumped(page))

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from datasets_for_tests import small_experiment, typed
 
+from rag.chunking import chunk_snapshot
 from rag.context import ContextSettings, TokenCounter
 from rag.errors import InputError
-from rag.pipeline import Outcome, answer, chunk_snapshot
+from rag.pipeline import Outcome, answer
 from rag.records import Run, find_run
 from rag.registry import make
 from rag.retrievers.hybrid import Fusion

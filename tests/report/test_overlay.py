@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_for_tests import browse, dumped, in_a_browser
 from datasets_for_tests import DOCUMENTS, WITHDRAWALS, small_experiment
 
 from rag.errors import InputError
@@ -17,10 +15,6 @@ from rag.inspection import DocumentView, view_document
 from rag.report.overlay import _rows, overlay_page, write_overlay
 from rag.types import Chunk, without_masked
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
 SYSTEMS = """\
 systems:
   fixed: {chunker: {use: fixed, size: 40, overlap: 10, unit: chars}, retriever: {use: keyword}}
@@ -72,16 +66,6 @@ class Page(HTMLParser):
 @pytest.fixture
 def view(tmp_path: Path) -> DocumentView:
     return view_document(small_experiment(tmp_path, SYSTEMS), DOC)
-
-
-def dumped(file: Path) -> str:
-    """The DOM as the browser has it."""
-    done = subprocess.run(
-        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-         "--dump-dom", file.as_uri()],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    return done.stdout
 
 
 def check(page: Page, view: DocumentView) -> None:
@@ -198,12 +182,7 @@ def test_a_browser_draws_the_page_in_colours_that_differ(view: DocumentView, tmp
 
     file, picture = tmp_path / "page.html", tmp_path / "page.png"
     write_overlay(view, file)
-    subprocess.run(
-        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-         "--hide-scrollbars", "--window-size=1200,1400",
-         f"--screenshot={picture}", file.as_uri()],
-        capture_output=True, timeout=60, check=True,
-    )  # fmt: skip
+    browse(file, "--hide-scrollbars", "--window-size=1200,1400", f"--screenshot={picture}")
     pixels = (imread(picture)[..., :3] * 255).round().astype(int).reshape(-1, 3)
     drawn = {tuple(pixel) for pixel in pixels[::3].tolist()}
     # --a, --b and --mark of overlay.css, light
@@ -223,8 +202,6 @@ def test_two_hundred_kilobytes_do_not_freeze_it(tmp_path: Path) -> None:
     }
     config = small_experiment(tmp_path, SYSTEMS.replace("size: 40", "size: 400"), documents=lines, questions=[question])
     for doc_id in lines:
-        started = time.monotonic()
         write_overlay(view_document(config, doc_id), tmp_path / "page.html")
-        page = dumped(tmp_path / "page.html")
-        assert time.monotonic() - started < 30  # about two seconds
+        page = dumped(tmp_path / "page.html", seconds=30)  # about two
         assert page.rstrip().endswith("</html>")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from rag.chunking import chunk_snapshot
 from rag.errors import RagWarning
 from rag.markdown import parse
-from rag.pipeline import chunk_snapshot
 from rag.protocols import Silent
 from rag.registry import make
 from rag.runner import prepare
