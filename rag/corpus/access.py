@@ -12,8 +12,9 @@ from rag.corpus.dataset import DatasetFile
 from rag.corpus.front import Draft
 from rag.errors import Faults
 
+_ELSEWHERE = frozenset({"acl", "acls"})  # what other tools call it
 _TOP = 12  # lines in which a line of permissions is taken for a front matter that went wrong
-_STRAY = re.compile(r"^[^\w\n]*permissions?\s*:", re.IGNORECASE | re.MULTILINE)
+_STRAY = re.compile(r"^[^\w\n]*permissions?\s*[:=]", re.IGNORECASE | re.MULTILINE)
 
 
 def decide(dataset: DatasetFile, drafts: Sequence[Draft], faults: Faults, warnings: list[str]) -> list[Draft]:
@@ -80,6 +81,8 @@ def _decided(dataset: DatasetFile, draft: Draft, faults: Faults) -> bool:
 
 def _nearly_permissions(key: str) -> bool:
     folded = unicodedata.normalize("NFKC", key).casefold().strip()
+    if folded in _ELSEWHERE:
+        return True
     return key != "permissions" and bool(difflib.get_close_matches(folded, ["permissions"], n=1, cutoff=0.85))
 
 

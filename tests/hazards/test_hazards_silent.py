@@ -77,7 +77,7 @@ def corpus(tmp_path: Path, name: str, text: str) -> list[str]:
     return [str(fault) for fault in caught.value.faults]
 
 
-@pytest.mark.parametrize("key", ["Permissions", "permission", "permisions", "p\u0435rmissions", "PERMISSIONS"])
+@pytest.mark.parametrize("key", ["Permissions", "permission", "permisions", "p\u0435rmissions", "PERMISSIONS", "acl"])
 def test_a_misspelt_permissions_key_never_opens_a_document(tmp_path, key):
     (fault,) = corpus(tmp_path, "a.md", f"---\ntitle: A\n{key}: [hr]\n---\n\nsecret\n")
     assert "is nearly `permissions`, and would be ignored" in fault
@@ -89,6 +89,7 @@ def test_a_misspelt_permissions_key_never_opens_a_document(tmp_path, key):
         ("a.txt", "---\npermissions: [hr]\n---\nsecret\n", 2),
         ("a.md", "\n---\npermissions: [hr]\n---\nsecret\n", 3),
         ("a.md", "+++\npermissions: [hr]\n+++\nsecret\n", 2),
+        ("a.md", "+++\npermissions = ['hr']\n+++\nsecret\n", 2),
         ("a.md", "<!-- x -->\n---\npermissions: [hr]\n---\nsecret\n", 3),
     ],
 )
