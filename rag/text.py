@@ -68,26 +68,29 @@ def _page(number: int) -> bytes:
     return bytes(next(kind for kind, pattern in _kind_patterns() if pattern.match(letter)) for letter in letters)
 
 
+@lru_cache(maxsize=1)
+def _plane() -> NDArray[np.uint8]:
+    """uint8 (65536,): the kinds of the basic plane, found in one reading of all its code points."""
+    letters = "".join(map(chr, range(0x10000)))
+    kinds = np.full(len(letters), _BLANK, np.uint8)
+    for kind, pattern in reversed(_kind_patterns()):
+        kinds[[match.start() for match in pattern.finditer(letters)]] = kind
+    return kinds
+
+
 def _kinds(text: str) -> NDArray[np.uint8]:
     """uint8 (len(text),): the kind of each code point."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii").translate(_page(0)), np.uint8)
-    # most of most texts is Latin: only what is not is looked up by its code point
-    kinds = np.frombuffer(bytearray(text.encode("latin-1", "replace").translate(_page(0))), np.uint8)
     coded = text.encode("utf-16-le", "surrogatepass")
     if len(coded) == 2 * len(text):
-        points = np.frombuffer(coded, np.uint16)
-    else:  # some code points take two
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    beyond = np.flatnonzero(points > 0xFF)
-    rest = points[beyond]
-    pages, page_of = rest >> 8, np.zeros(0x1100, np.uint32)
-    used = np.unique(pages) if len(rest) < 2000 else np.flatnonzero(np.bincount(pages))
-    page_of[used] = np.arange(len(used)) << 8
-    if len(used):
-        kinds[beyond] = np.frombuffer(b"".join(_page(int(number)) for number in used), np.uint8)[
-            page_of[pages] | (rest & 0xFF)
-        ]
+        return _plane().take(np.frombuffer(coded, np.uint16))
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    kinds = _plane().take(points, mode="clip")
+    beyond = np.flatnonzero(points > 0xFFFF)
+    pages, page_of = np.unique(points[beyond] >> 8, return_inverse=True)
+    table = np.frombuffer(b"".join(_page(int(number)) for number in pages), np.uint8)
+    kinds[beyond] = table[(page_of << 8) | (points[beyond] & 0xFF)]
     return kinds
 
 
@@ -159,10 +162,11 @@ class TokenIndex:
         """Count a document once."""
         starts = tokenizer.starts(document.text)
         if document.masked:
-            begins = np.array([span.start for span in document.masked], np.int64)
-            ends = np.array([span.end for span in document.masked], np.int64)
-            before = np.searchsorted(begins, starts, side="right") - 1
-            starts = starts[(before < 0) | (starts >= ends[before])]
+            edges = np.array([(span.start, span.end) for span in document.masked], starts.dtype)
+            shown = np.ones(len(starts), bool)
+            for first, last in np.searchsorted(starts, edges).tolist():
+                shown[first:last] = False
+            starts = starts[shown]
         return cls(starts)
 
     def count(self, start: int, end: int) -> int:

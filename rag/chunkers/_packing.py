@@ -10,10 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.chunkers._pieces import Body
-from rag.chunkers._sentences import Kind, Statement, coarse, is_running, sentence_starts, statements, statements_in
+from rag.chunkers._sentences import (
+    Kind,
+    Statement,
+    coarse,
+    is_running,
+    sentence_starts,
+    sentence_starts_from,
+    statements,
+    statements_in,
+)
 from rag.chunkers._split import lines_of, words_of
 from rag.errors import RagWarning
 from rag.types import Block
+
+_NEAR = 250  # characters before a window's end in which a sentence is likely to begin
 
 
 @dataclass
@@ -109,7 +120,7 @@ class _Starts:
     def __init__(self, body: Body, block: Block, start: int, end: int, size: int, split: dict[str, int]) -> None:
         self._body, self._end, self._size, self._split = body, end, size, split
         text = body.document.text
-        self._running = is_running(text, block)
+        self._stop, self._running = block.end, is_running(text, block)
         self._more = sentence_starts(text, block.start, block.end) if self._running else iter(())
         found = [] if self._running else list(statements_in(text, block, start))
         self._starts = [statement.start for statement in found] or [start]
@@ -117,6 +128,8 @@ class _Starts:
 
     def last(self, begin: int, reach: int) -> int:
         """The last start up to `reach`; where none lies behind `begin`, its statement is cut until one does."""
+        if self._running and reach - _NEAR > max(self._starts[-1], begin):
+            self._skip(reach)
         starts = self._starts
         while starts[-1] <= reach:
             starts.append(next(self._more, self._end))
@@ -129,6 +142,13 @@ class _Starts:
         starts[place + 1 : place + 1] = finer[1:]
         self._kinds[place + 1 : place + 1] = [kind] * (len(finer) - 1)
         return starts[bisect_right(starts, reach) - 1]
+
+    def _skip(self, reach: int) -> None:
+        """Go on from just before `reach` where a sentence begins there: those before it need not be known."""
+        more = sentence_starts_from(self._body.document.text, reach - _NEAR, reach, self._stop)
+        starts = [next(more, self._end)]
+        if starts[0] <= reach:
+            self._starts, self._more = starts, more
 
 
 def _visible(body: Body, found: list[Statement]) -> list[Statement]:

@@ -63,6 +63,10 @@ class Body:
     def _block_starts(self) -> list[int]:
         return [block.start for block in self.document.blocks]
 
+    @cached_property
+    def _masked_ends(self) -> list[int]:
+        return [span.end for span in self.document.masked]
+
     def section_at(self, offset: int) -> Section:
         """The section that an offset lies in."""
         return self.sections[bisect_right(self._section_starts, offset, lo=1) - 1]
@@ -73,9 +77,9 @@ class Body:
         The indentation of the first line stays, so that code and lists keep their shape.
         """
         text, masked = self.document.text, self.document.masked
-        if not masked:
+        position = bisect_right(self._masked_ends, start)
+        if position == len(masked) or masked[position].start >= end:
             return _stripped(text, start, end)
-        position = bisect_right(masked, start, key=lambda span: span.end)
         floor = start
         while True:
             match = _SPACE.match(text, floor, end)
@@ -138,7 +142,8 @@ class Body:
         doc_id, text, listed = self.document.doc_id, self.document.text, self.sections
         starts = [span.start for span in spans]
         counts = self.counts(starts, [span.end for span in spans])
-        begun: list[int] = (np.searchsorted(self._section_starts, starts, side="right") - 1).tolist()
+        begins = self._section_starts
+        begun = [bisect_right(begins, start) - 1 for start in starts]
         anchors = {number: self.anchor(listed[number]) for number in set(begun)}
         contexts: Iterable[str] = itertools.repeat("", len(spans))
         if headers and any(block.kind == "table" for block in self.document.blocks):
@@ -173,16 +178,13 @@ class Body:
 
     def counts(self, starts: Sequence[int], ends: Sequence[int]) -> list[int]:
         """Tokens of many spans."""
-        column = self.tokens.starts
-        first, last = (np.searchsorted(column, np.array(edges, column.dtype)) for edges in (starts, ends))
-        counted: list[int] = (last - first).tolist()
-        return counted
+        held = self.before([*starts, *ends])
+        return [last - first for first, last in zip(held[: len(starts)], held[len(starts) :], strict=True)]
 
 
 def _stripped(text: str, start: int, end: int) -> Span | None:
-    """`Body.trim` where nothing is masked."""
-    while end > start and text[end - 1].isspace():
-        end -= 1
+    """`Body.trim` where nothing of the span is masked."""
+    end = start + len(text[start:end].rstrip())
     if start == end:
         return None
     if not text[start].isspace():

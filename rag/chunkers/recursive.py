@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -63,7 +63,7 @@ class RecursiveChunker:
         body = Body(document, self.tokenizer)
         cutter = _Cutter(self, body)
         spans: list[Span] = []
-        for start, end in cutter.windows(body.start, body.end, 0):
+        for start, end in cutter.windows():
             span = body.trim(start, end)
             if span is not None and not (spans and spans[-1].end >= span.end):
                 spans.append(span)
@@ -80,18 +80,24 @@ class _Cutter:
 
     def __init__(self, chunker: RecursiveChunker, body: Body) -> None:
         self.size, self.overlap, self.separators = chunker.size, chunker.overlap, chunker.separators
-        self.text = body.document.text
+        self.text, self.edges = body.document.text, (body.start, body.end)
         self.too_long = 0
         self.starts: IntArray | None = None  # of what is counted; None where each code point counts
         if chunker.unit != "chars":
             self.starts = body.tokens.starts if chunker.unit == "tokens" else word_starts(body, body.start, body.end)
 
-    def windows(self, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
-        """Spans that tile `[start, end)`, or overlap; none is longer than `size` but those counted in `too_long`."""
+    def windows(self) -> list[tuple[int, int]]:
+        """Spans that tile the body, or overlap; none is longer than `size` but those counted in `too_long`."""
+        found: list[tuple[int, int]] = []
+        self._cut(*self.edges, 0, found)
+        return found
+
+    def _cut(self, start: int, end: int, level: int, found: list[tuple[int, int]]) -> None:
+        """Append the windows of `[start, end)`, cut at separators from `level` on."""
         while level < len(self.separators):
             separator = self.separators[level]
             if not separator:
-                yield from self._anywhere(start, end)
+                self._anywhere(start, end, found)
                 return
             parts = self.text[start:end].split(separator)
             if len(parts) > 1:
@@ -100,7 +106,7 @@ class _Cutter:
         else:
             low, high = self._counted([start, end])
             self.too_long += high - low > self.size
-            yield start, end
+            found.append((start, end))
             return
         step = len(separator)
         cuts = list(itertools.accumulate([len(part) + step for part in parts], initial=start))
@@ -109,11 +115,11 @@ class _Cutter:
             cuts.append(end)
         sums = self._counted(cuts)
         first, size = 0, self.size
-        for piece in [number for number in range(len(cuts) - 1) if sums[number + 1] - sums[number] > size]:
-            yield from self._joined(cuts, sums, first, piece)
-            yield from self.windows(cuts[piece], cuts[piece + 1], level + 1)
+        for piece in [number for number, (low, high) in enumerate(itertools.pairwise(sums)) if high - low > size]:
+            self._join(cuts, sums, first, piece, found)
+            self._cut(cuts[piece], cuts[piece + 1], level + 1, found)
             first = piece + 1
-        yield from self._joined(cuts, sums, first, len(cuts) - 1)
+        self._join(cuts, sums, first, len(cuts) - 1, found)
 
     def _counted(self, cuts: list[int]) -> list[int]:
         """What stands before each cut, in units."""
@@ -122,19 +128,19 @@ class _Cutter:
         counted: list[int] = np.searchsorted(self.starts, np.array(cuts, self.starts.dtype)).tolist()
         return counted
 
-    def _joined(self, cuts: list[int], sums: list[int], first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Pieces `first` to `last`, each short enough, joined."""
+    def _join(self, cuts: list[int], sums: list[int], first: int, last: int, found: list[tuple[int, int]]) -> None:
+        """Append pieces `first` to `last`, each short enough, joined."""
         size, overlap = self.size, self.overlap
         while first < last:
             end = bisect_right(sums, sums[first] + size, first, last + 1) - 1
-            yield cuts[first], cuts[end]
+            found.append((cuts[first], cuts[end]))
             if overlap and end < last:
                 first = bisect_left(sums, max(sums[end] - overlap, sums[end + 1] - size), first, end)
             else:
                 first = end
 
-    def _anywhere(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Windows of `size` units, each beginning `overlap` before the last one ended."""
+    def _anywhere(self, start: int, end: int, found: list[tuple[int, int]]) -> None:
+        """Append windows of `size` units, each beginning `overlap` before the last one ended."""
         if self.starts is None:
             edges: Sequence[int] = range(start, end + 1)
         else:
@@ -143,6 +149,6 @@ class _Cutter:
             edges = [start, *self.starts[low + 1 : high].tolist(), end]
         count = len(edges) - 1
         for first in itertools.count(0, self.size - self.overlap):
-            yield edges[first], edges[min(first + self.size, count)]
+            found.append((edges[first], edges[min(first + self.size, count)]))
             if first + self.size >= count:
                 return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rag.types import Block, Document, Span
 
@@ -13,8 +13,7 @@ _DROPPED = bytes(point for point in range(128) if not (chr(point).isalnum() or c
 _SLUG = bytes.maketrans(b" ", b"-")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A heading and what stands below it, up to the next heading of any level.
 
     Attributes:

@@ -1,9 +1,11 @@
 """`sentence` by hand, and where sentences end."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.chunkers._pieces import Body
-from rag.chunkers._sentences import statements
+from rag.chunkers._sentences import sentence_starts, sentence_starts_from, statements
 from rag.errors import RagWarning
 from rag.markdown import parse
 from rag.registry import make
@@ -92,3 +94,20 @@ def test_windows_without_overlap_are_those_of_all_sentences():
         parts = Parts.of(body, size)
         every = [(parts.cuts[first], parts.cuts[last]) for first, last in parts.windows(size, 0, tokens=True)]
         assert list(token_windows(body, size, {})) == every
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["Rule. ", "Mr. ", "one ", "5. ", "- item ", "\n", "\n\n", "。", "窯", "Why?! ", 'so." ', "…", "e.g. "]
+        ),
+        max_size=40,
+    ).map("".join),
+    st.integers(0, 80),
+)
+def test_sentences_may_be_looked_for_from_anywhere(text: str, offset: int) -> None:
+    text = "Begin " + text
+    found = list(sentence_starts_from(text, offset, offset + 12, len(text)))
+    after = [start for start in sentence_starts(text, 0, len(text)) if start > offset + 12]
+    assert [start for start in found if start > offset + 12] == (after if found else [])
+    assert not found or set(found) <= set(sentence_starts(text, 0, len(text)))
