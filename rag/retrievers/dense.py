@@ -6,7 +6,7 @@ Texts are cut by `rag.windows` and embedded through `memo`; faiss is imported on
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -20,6 +20,8 @@ from rag.registry import injected, make, register
 from rag.retrievers._select import ranked, within_cut
 from rag.types import ChunkSet, FloatArray, IntArray, Query, Ranking
 
+Candidates = tuple[IntArray, IntArray, FloatArray]  # aligned: which query, which chunk row, which score
+Best = Callable[[FloatArray, IntArray, int], list[Candidates]]
 _FLOAT_ERROR = 2e-6  # more than float32 rounding of an inner product of unit vectors and our 6 decimals together
 
 
@@ -48,14 +50,14 @@ class DenseRetriever:
         if self.window_overlap < 0:
             raise InputError(Fault("negative", path="window_overlap", must_be=">= 0", got=str(self.window_overlap)))
 
-    def build(self, chunks: ChunkSet) -> _DenseIndex:
+    def build(self, chunks: ChunkSet) -> DenseIndex:
         """Embed the chunks.
 
         Raises:
             ComponentError: The embedder gave a zero or non-finite vector; names the chunk.
         """
         if not len(chunks):
-            return _DenseIndex(self, chunks, np.empty((0, 0), np.float32), np.empty(0, np.int32))
+            return DenseIndex(self, chunks, np.empty((0, 0), np.float32), np.empty(0, np.int32))
         if self.long == "truncate":
             texts, cut, lost = windows.truncate(chunks.searchable, self.embedder, kind="passage")
             if cut:
@@ -72,14 +74,12 @@ class DenseRetriever:
                 contexts=chunks.context_texts,
             )
         vectors = windows.embed(self.embedder, pieces.texts, "passage", self.memo)
-        return _DenseIndex(
-            self, chunks, _unit(vectors, [chunks.chunk_ids[row] for row in pieces.owners]), pieces.owners
-        )
+        return DenseIndex(self, chunks, _unit(vectors, [chunks.chunk_ids[row] for row in pieces.owners]), pieces.owners)
 
 
 @dataclass(frozen=True)
-class _DenseIndex:
-    """`vectors` is float32 (windows, dim), `owners` the chunk row of each window."""
+class DenseIndex:
+    """`vectors` is float32 (windows, dim), `owners` the chunk row of each window, ascending."""
 
     retriever: DenseRetriever
     chunks: ChunkSet
@@ -88,23 +88,34 @@ class _DenseIndex:
 
     def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
         """See `protocols.Index`; a blank query finds nothing."""
+        return self.search_with(self.best, "dense", queries, k)
+
+    def search_with(self, best: Best, name: str, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
+        """`search`, the candidates found by `best`; the scores are a feature under `name`."""
         asked = [position for position, query in enumerate(queries) if query.text.strip()]
         none = np.empty(0, np.int64)
-        parts: list[tuple[IntArray, IntArray, FloatArray]] = [(none, none, np.empty(0, np.float64))]
+        parts: list[Candidates] = [(none, none, np.empty(0, np.float64))]
         if asked and len(self.chunks) and k > 0:
             texts = [queries[position].text for position in asked]
             found = windows.embed_queries(
                 self.retriever.embedder, texts, self.retriever.memo, overlap=self.retriever.window_overlap
             )
             if found.shape[1] != self.vectors.shape[1]:
-                raise ComponentError(f"dense: queries have {found.shape[1]} dimensions, chunks {self.vectors.shape[1]}")
+                raise ComponentError(
+                    f"{name}: queries have {found.shape[1]} dimensions, chunks {self.vectors.shape[1]}"
+                )
             vectors = _unit(found, [queries[position].query_id for position in asked])
-            parts += self._best(vectors, np.array(asked, np.int64), k)
+            parts += best(vectors, np.array(asked, np.int64), k)
         query_index, rows, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return ranked("dense", DenseRetriever.score_kind, self.chunks, queries, query_index, rows, scores, k)
+        return ranked(name, DenseRetriever.score_kind, self.chunks, queries, query_index, rows, scores, k)
 
-    def _best(self, vectors: FloatArray, asked: IntArray, k: int) -> list[tuple[IntArray, IntArray, FloatArray]]:
+    def best(self, vectors: FloatArray, asked: IntArray, k: int) -> list[Candidates]:
         """Each query's first k chunks and every tie with the k-th.
+
+        Args:
+            vectors: float32 (queries, dim), L2-normalised.
+            asked: What each query is called in the result.
+            k: At least 1.
 
         Windows are taken in growing numbers until the worst one taken lies clearly below the k-th chunk.
         """
@@ -115,13 +126,13 @@ class _DenseIndex:
         total, wanted = len(self.vectors), min(k, len(self.chunks))
         depth = min(total, wanted * -(-total // len(self.chunks)) + 16)
         open_queries = np.arange(len(vectors))
-        parts: list[tuple[IntArray, IntArray, FloatArray]] = []
+        parts: list[Candidates] = []
         while len(open_queries):
             # faiss pads with row -1 when asked for more than it holds; depth never is.
             near, taken = index.search(vectors[open_queries], depth)
             unfinished = []
             for query, last, window_rows in zip(open_queries, near[:, -1], taken, strict=True):
-                rows, scores = self._by_chunk(vectors[query], window_rows)
+                rows, scores = self.by_chunk(vectors[query], window_rows)
                 if depth < total and (len(rows) < wanted or last >= np.sort(scores)[-wanted] - _FLOAT_ERROR):
                     unfinished.append(query)
                     continue
@@ -130,7 +141,7 @@ class _DenseIndex:
             open_queries, depth = np.array(unfinished, np.int64), min(total, depth * 4)
         return parts
 
-    def _by_chunk(self, vector: FloatArray, window_rows: IntArray) -> tuple[IntArray, FloatArray]:
+    def by_chunk(self, vector: FloatArray, window_rows: IntArray) -> tuple[IntArray, FloatArray]:
         """Rows and scores of the chunks that own these windows, from inner products in float64.
 
         faiss multiplies in blocks, so the last bits of its products depend on where a vector stands; these do not.

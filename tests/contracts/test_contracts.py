@@ -28,6 +28,7 @@ FIELDS: dict[tuple[str, str], Any] = {
     ("chunker", "contextual"): lambda model: {"of": make("chunker", "heading")},
     ("chunker", "semantic"): lambda model: {"embedder": _hashing()},
     ("retriever", "dense"): lambda model: {"embedder": _hashing()},
+    ("retriever", "hnsw"): lambda model: {"embedder": _hashing()},
     ("retriever", "hybrid"): lambda model: {
         "of": (make("retriever", "dense", embedder=_hashing()), make("retriever", "bm25"), make("retriever", "bm25"))
     },
