@@ -17,6 +17,10 @@ class RagError(Exception):
 
     exit_code = 2
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of it: what a person can mend, and not where in Touchstone it was noticed."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class RagWarning(UserWarning):
     """Something was cut, skipped or masked; the runner counts these, records them and shows them."""
@@ -24,7 +28,7 @@ class RagWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong in one place. `str(fault)` is the line that a person reads."""
+    """One thing that is wrong in one place. `str(fault)` is the line that a person reads; line 0 is no line."""
 
     problem: str
     file: str = ""
@@ -39,7 +43,7 @@ class Fault:
         return self if self.file else dataclasses.replace(self, file=file, line=line, path=path)
 
     def __str__(self) -> str:
-        where = self.file if self.line is None or not self.file else f"{self.file}:{self.line}"
+        where = self.file if not self.line or not self.file else f"{self.file}:{self.line}"
         place = " ".join(part for part in (where, self.path) if part)
         text = f"{place}: {self.problem}" if place else self.problem
         if self.must_be:

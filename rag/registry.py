@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from rag.errors import Fault, InputError, RagError, nearest
 from rag.protocols import SEAMS
+from rag.sources import module_file, written_source
 
 ENTRY_POINTS = "rag.plugins"
 INJECTED = "injected"  # field metadata: filled in by the builder, never written by a person
@@ -41,6 +42,7 @@ _PACKAGES = {
 
 Component = TypeVar("Component", bound=type)
 _registered: dict[tuple[str, str], type] = {}
+_adopted: dict[type, tuple[str, str]] = {}  # classes that are used as objects and found by no name
 
 
 def register(seam: str, name: str) -> Callable[[Component], Component]:
@@ -67,10 +69,33 @@ def register(seam: str, name: str) -> Callable[[Component], Component]:
                     hint="rename one of them",
                 )
             )
+        if owner is not None and owner is not cls:
+            _adopted[owner] = (seam, name)  # a cell that was run again: objects of the old class stay what they are
         _registered[seam, name] = cls
         return cls
 
     return decorate
+
+
+def adopt(seam: str, cls: type) -> None:
+    """Let a class that nobody registered be used as an object: known by its own name, and to no experiment file.
+
+    Raises:
+        InputError: It is no frozen dataclass, or its source, which becomes a part of its identity, is not known.
+    """
+    if cls in _adopted or cls in _registered.values():
+        return
+    if not dataclasses.is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise InputError(
+            Fault(f"{cls.__name__} is no frozen dataclass", must_be=f"a frozen dataclass to be a {seam}",
+                  hint="put @dataclass(frozen=True) above the class")
+        )  # fmt: skip
+    if not written_source(cls):
+        raise InputError(
+            Fault(f"the source of {cls.__name__} is not known, so its results could not be told from another's",
+                  hint="write the class in a cell or a file")
+        )  # fmt: skip
+    _adopted[cls] = (seam, cls.__name__)
 
 
 def injected(default: Any, *, identity: bool = True) -> Any:
@@ -190,17 +215,23 @@ def name_of(component: object) -> tuple[str, str]:
     for key, registered in _registered.items():
         if registered is cls:
             return key
+    if cls in _adopted:
+        return _adopted[cls]
     raise InputError(f"{cls.__module__}.{cls.__qualname__} is not registered; decorate it with @register(seam, name)")
 
 
 def identity(component: object) -> dict[str, Any]:
     """What a component is, as JSON: seam, name, declared version and every configured field, nested components too.
 
-    A component may define `fingerprint() -> str` for what its fields do not say (the hash of a model's weights). Its
+    A class that was written in a notebook cell, or that nobody registered, brings its source (`class_source`). A
+    component may define `fingerprint() -> str` for what its fields do not say (the hash of a model's weights). Its
     sha256 over canonical JSON (`identity_hash`) is what caches are keyed by.
     """
     seam, name = name_of(component)
-    described: dict[str, Any] = {"seam": seam, "use": name, "version": type(component).version}  # type: ignore[attr-defined]
+    cls = type(component)
+    described: dict[str, Any] = {"seam": seam, "use": name, "version": getattr(cls, "version", "")}
+    if cls in _adopted or module_file(cls) is None:
+        described["class_source"] = written_source(cls)
     fingerprint = getattr(component, "fingerprint", None)
     if callable(fingerprint):
         described["fingerprint"] = fingerprint()
@@ -221,15 +252,15 @@ def canonical_json(value: Any) -> str:
 
 
 def source_hash(component: object) -> str:
-    """sha256 of the file that defines a component's class; "" where there is none (a notebook cell)."""
-    module = sys.modules.get(type(component).__module__)
-    path = getattr(module, "__file__", None)
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
+    """sha256 of the file that defines a component's class, of its own source if it was written in a cell, else ""."""
+    path = module_file(type(component))
+    written = path.read_bytes() if path is not None else written_source(type(component)).encode()
+    return hashlib.sha256(written).hexdigest() if written else ""
 
 
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        if type(value) in _registered.values():
+        if type(value) in _registered.values() or type(value) in _adopted:
             return identity(value)
         return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -47,10 +47,10 @@ def compare(
     json: AsJson = False,
 ) -> None:
     """Compare systems, corpus versions or runs."""
-    from rag.cli.comparison import print_comparison
     from rag.compare import compare as compare_runs
     from rag.compare.document import document
     from rag.records import find_run
+    from rag.report.comparison import comparison_blocks, notes
 
     old = find_run(run)
     new = find_run(other) if other is not None else None
@@ -67,5 +67,7 @@ def compare(
         )  # fmt: skip
     if json:
         show.as_json(document(found))
-    else:
-        print_comparison(found)
+        return
+    show.blocks(comparison_blocks(found))
+    for note in notes(found):
+        show.say(f"note: {note}")

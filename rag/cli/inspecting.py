@@ -15,11 +15,9 @@ from rag.cli.running import AsJson, Config, Results, StorePath, open_store
 
 if TYPE_CHECKING:
     from rag.protocols import Memo
-    from rag.replay import Replay, ReplayedHit
 
 System = Annotated[str | None, typer.Option("--system", help="Which system; the last one by default.")]
 Version = Annotated[str | None, typer.Option("--version", help="Which corpus version; the newest by default.")]
-SHOWN_HITS = 5
 
 
 def add_to(app: typer.Typer) -> None:
@@ -131,14 +129,14 @@ def _memo(store: Path | None, results: Path) -> Iterator[Memo | None]:
 
 
 def _count_chunks(config: Path, systems: Sequence[str], version: str | None, memo: Memo | None, json: bool) -> None:
-    from rag.cli.chunk_view import print_distributions
     from rag.inspection import distributions
+    from rag.report.distributions import distributions_blocks
 
     found = distributions(config, systems, version, memo)
     if json:
         show.as_json({"systems": [item.plain() for item in found]})
     else:
-        print_distributions(found)
+        show.blocks(distributions_blocks(found))
 
 
 def _draw_chunks(
@@ -166,59 +164,9 @@ def replay(
     if json:
         show.as_json(dataclasses.asdict(replayed))
         return
-    _print_replay(replayed)
+    from rag.report.replaying import replay_lines
 
-
-def _print_replay(replayed: Replay) -> None:
-    who = "anyone" if replayed.principal is None else ", ".join(replayed.principal) or "no group"
-    show.out(f"{replayed.question_id}  {replayed.question}")
-    show.out(
-        f"{replayed.system} @ {replayed.corpus_version} · asked by: {who} · tags: {', '.join(replayed.tags) or '–'}"
-    )
-    show.out(f"expected: {replayed.expected} · action: {replayed.action or '–'} {replayed.reason}".rstrip())
-    if replayed.answer:
-        show.out(f"answer: {replayed.answer}")
-    if replayed.error:
-        show.out(f"error: {replayed.error}")
-    for item in replayed.evidence:
-        place = " whole document" if item.whole else "" if item.span is None else f" {item.span.start}-{item.span.end}"
-        show.out()
-        show.out(f"evidence {item.number}  {item.doc_id}{place} (grade {item.grade})")
-        if item.quote:
-            show.out(f"  “{_short(item.quote, 160)}”")
-        ranks = ", ".join(f"{stage} {rank if rank is not None else '–'}" for stage, rank in item.found.items())
-        if ranks:
-            show.out(f"  rank at which it is covered: {ranks}")
-        show.out(f"  {item.fate}")
-    for stage, hits in replayed.stages.items():
-        covering = [hit for hit in hits[SHOWN_HITS:] if hit.covers]
-        show.out()
-        show.out(f"{stage} · {len(hits)} hits · {hits[0].score_kind if hits else ''}")
-        for hit in (*hits[:SHOWN_HITS], *covering):
-            show.out(_hit_line(hit))
-    show.out()
-    show.out(f"context · {len(replayed.context)} pieces · {replayed.context_tokens or 0} tokens")
-    for hit in replayed.context:
-        show.out(f"  {hit.why:<9} {_place(hit)}{_covers(hit)}")
-        show.out(f"            {_short(hit.text, 150)}")
-
-
-def _hit_line(hit: ReplayedHit) -> str:
-    return f"  {hit.rank or 0:>3}  {hit.score or 0.0:>9.4f}  {_place(hit)}{_covers(hit)}"
-
-
-def _place(hit: ReplayedHit) -> str:
-    path = " > ".join(hit.heading_path)
-    return f"{hit.chunk_id}  {path}".rstrip()
-
-
-def _covers(hit: ReplayedHit) -> str:
-    return "".join(f"  ◀ evidence {number}: {share:.0%}" for number, share in hit.covers)
-
-
-def _short(text: str, length: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}…"
+    show.blocks(replay_lines(replayed))
 
 
 def _groups(text: str) -> tuple[str, ...]:

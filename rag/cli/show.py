@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
-PLAIN_WIDTH = 400  # a table is never folded: half a number in two lines is worse than a long line
+from rag.report.tables import Block, Table
 
 
 def say(message: str) -> None:
@@ -31,36 +31,15 @@ def as_json(document: Any) -> None:
 def table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric_from: int = 1, text: Sequence[int] = ()
 ) -> None:
-    """A table on stdout; from `numeric_from` on columns are right-aligned, but those of `text`; nothing is cut off."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for position, header in enumerate(headers):
-        grid.add_column(
-            header, justify="right" if position >= numeric_from and position not in text else "left", overflow="fold"
-        )
-    for row in rows:
-        grid.add_row(*row)
-    with console.capture() as captured:
-        console.print(grid)
-    for line in captured.get().splitlines():
-        out(line.rstrip())
+    """A table on stdout; see `rag.report.tables.Table`."""
+    blocks([Table(headers, rows, numeric_from, text)])
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """`0.842`, or a dash where there is no value."""
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def interval(low: float | None, high: float | None, digits: int = 3, *, sign: bool = False) -> str:
-    """`[0.781, 0.895]`, or nothing where there is no interval."""
-    if low is None or high is None:
-        return ""
-    spec = f"{'+' if sign else ''}.{digits}f"
-    return f"[{low:{spec}}, {high:{spec}}]"
+def blocks(screen: Iterable[Block]) -> None:
+    """Lines and tables on stdout."""
+    for block in screen:
+        for line in [block] if isinstance(block, str) else block.lines():
+            out(line)
 
 
 class Bar:

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from rag import registry
+from rag.config.objects import given, is_object
 from rag.errors import Faults, InputError, nearest
 from rag.systems import configured_fields, hints_of, seam_of
 from rag.yamltext import Node, Quoted
@@ -24,7 +25,9 @@ Path = tuple[str, ...]
 
 
 def build(seam: str, node: Node, path: Path, faults: Faults) -> Any:
-    """The component that a mapping describes, or None with its faults recorded."""
+    """The component that a mapping describes (or an object that is one), or None with its faults recorded."""
+    if is_object(node.value):
+        return given(seam, node, path, faults)
     if not isinstance(node.value, dict):
         faults.add(f"not a {seam}", file=node.file, line=node.line, path=".".join(path), must_be="{use: NAME, ...}")
         return None
@@ -120,7 +123,7 @@ def _nested(seam: str, protocol: type, node: Node, path: Path, faults: Faults) -
     component = build(seam, node, path, faults)
     if component is None or isinstance(component, protocol):
         return component
-    use = node.value["use"]
+    use = node.value["use"] if isinstance(node.value, dict) else Node(type(component).__name__, node.file, node.line)
     words = re.sub(r"(?<!^)(?=[A-Z])", " ", protocol.__name__).lower()
     faults.add(f"{use.value!r} is not a {words}", file=use.file, line=use.line, path=".".join(path))
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,19 @@ class Experiment:
             if system.name == name:
                 return system
         raise InputError(f"no system is named {name!r}; {nearest(name, [system.name for system in self.systems])}")
+
+    def only(self, names: Sequence[str]) -> Experiment:
+        """The experiment with these systems alone, in the file's order; all of them where none is named.
+
+        Raises:
+            InputError: One is no system of it; names the nearest.
+        """
+        wanted = {name: self.system(name) for name in names}
+        if not wanted:
+            return self
+        kept = tuple(system for system in self.systems if system.name in wanted)
+        baseline = self.baseline if self.baseline in wanted else kept[0].name
+        return dataclasses.replace(self, systems=kept, baseline=baseline)
 
     def resolved(self) -> dict[str, Any]:
         """The experiment with every default filled in, as plain values."""
@@ -100,14 +114,21 @@ def load_experiment(path: Path) -> Experiment:
     return experiment
 
 
-def read_experiment(path: Path, faults: Faults) -> Reading:
+def read_experiment(path: Path, faults: Faults, added: Mapping[str, Any] | None = None) -> Reading:
     """Read an experiment file and record every fault of it.
+
+    Args:
+        path: The file.
+        faults: Where they go.
+        added: Systems beside those of the file, as plain values in which a component may stand as an object; one
+            without `extends` extends the baseline.
 
     Raises:
         InputError: The file cannot be read as YAML at all.
     """
     found = Faults()
     root = read(path, faults=found)
+    _add_systems(root, added or {}, found)
     experiment = experiment_of(root, path, found)
     written = root.value.get("dataset")
     dataset = path.parent / written.value if written is not None and isinstance(written.value, str) else None
@@ -119,6 +140,22 @@ def read_experiment(path: Path, faults: Faults) -> Reading:
         dataset = None
     faults.extend(found)
     return Reading(None if found else experiment, dataset, _versions(root), _index_versions(root))
+
+
+def _add_systems(root: Node, added: Mapping[str, Any], faults: Faults) -> None:
+    """Put systems beside those of the file, as if they stood in it."""
+    systems = root.value.get("systems")
+    if systems is None or not isinstance(systems.value, dict) or not systems.value:
+        return  # the schema says so
+    baseline = root.value.get("baseline")
+    first = baseline.value if baseline is not None and isinstance(baseline.value, str) else next(iter(systems.value))
+    written = dict(systems.value)
+    for name, changes in added.items():
+        place = f"add({name!r})"
+        if name in written:
+            faults.add("the file has a system of this name", file=place, path="name", must_be="another name")
+            continue
+        systems.value[name] = from_plain({"extends": first, **changes}, place, 0)
 
 
 def _versions(root: Node) -> tuple[tuple[str, str, int], ...]:

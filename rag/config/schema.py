@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from rag.config.objects import is_object
 from rag.errors import Faults, nearest
 from rag.protocols import SEAMS
 from rag.yamltext import Node, Quoted
@@ -19,6 +20,10 @@ def _unquoted(value: Any) -> Any:
     if isinstance(value, Quoted):
         raise ValueError("written in quotes")
     return value
+
+
+def _component(value: Any) -> Any:
+    return {} if is_object(value) else value  # `components.build` looks at it
 
 
 def _folder_name(value: str) -> str:
@@ -31,7 +36,7 @@ Whole = Annotated[int, BeforeValidator(_unquoted)]
 Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_unquoted)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), BeforeValidator(_unquoted)]
 Switch = Annotated[bool, BeforeValidator(_unquoted)]
-Component = dict[str, Any]
+Component = Annotated[dict[str, Any], BeforeValidator(_component)]
 
 
 class Strict(BaseModel):

@@ -196,14 +196,18 @@ def held(chunks: ChunkSet, marks: Sequence[Mark]) -> tuple[float, ...]:
 
 def described(chunker: Any) -> str:
     """A chunker as a person would write it: `fixed · size 1000 · unit chars`."""
-    plain = registry.identity(chunker)
+    return described_identity(registry.identity(chunker))
+
+
+def described_identity(plain: dict[str, Any]) -> str:
+    """The same of an identity as a run records it."""
     return f"{plain['use']}{_settings(plain)}"
 
 
 def _settings(plain: dict[str, Any]) -> str:
     parts = []
     for key, value in plain.items():
-        if key in ("seam", "use", "version", "fingerprint", "tokenizer") or value is None:
+        if key in ("seam", "use", "version", "fingerprint", "tokenizer", "class_source") or value is None:
             continue
         if isinstance(value, dict) and "use" in value:
             value = f"({value['use']}{_settings(value)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DPI = 110  # of a picture in a notebook
 INK, LINE, FILL, GAIN = "#1f2933", "#9aa5b1", "#2f6f8f", "#b3541e"
 # Okabe and Ito's colours, which people with any colour vision tell apart, darkened where white paper needs it.
 _STYLES = (
@@ -27,20 +29,25 @@ _Point = tuple[int, float | None, float | None, float | None]  # budget, value, 
 
 
 def draw_ladder(run: Run, scores: Scores, path: Path, which: str = "test", metric: str | None = None) -> None:
-    """The ladder: each rung with its 95% interval, and beside it the paired gain over the rung before.
-
-    Args:
-        path: `.png`, `.svg` or `.pdf`.
-        which: The slice.
-        metric: A question-level metric; the first by default.
+    """`ladder_figure` of a run's scores, written to a file: `.png`, `.svg` or `.pdf`.
 
     Raises:
         InputError: The format is unknown, or the slice or metric is not in the scores.
     """
     check_format(path)
+    _write(ladder_figure(run, ladder(run, scores, which, metric), metric), path)
+
+
+def ladder_figure(run: Run, rungs: Sequence[Rung], metric: str | None = None) -> Figure:
+    """The ladder: each rung with its 95% interval, and beside it the paired gain over the system that it extends.
+
+    Args:
+        run: Where the rungs come from.
+        rungs: At least one, as `rag.compare.ladder` gives them.
+        metric: What is drawn, one of the rungs'; the first by default.
+    """
     from matplotlib.figure import Figure
 
-    rungs = ladder(run, scores, which, metric)
     shown = metric or rungs[0].figures[0].metric
     figure = Figure(figsize=(9.2, 0.62 * len(rungs) + 1.7), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
@@ -48,16 +55,27 @@ def draw_ladder(run: Run, scores: Scores, path: Path, which: str = "test", metri
     _rungs(left, rungs, positions, shown)
     _gains(right, rungs, positions, shown)
     n = next(item.n for item in rungs[0].figures if item.metric == shown)
-    _finish(figure, run, f"{rungs[0].corpus_version} · {which} · n={n}", "95% bootstrap intervals", path)
+    _title(figure, run, f"{rungs[0].corpus_version} · {rungs[0].slice} · n={n}", "95% bootstrap intervals")
+    return figure
 
 
-def _finish(figure: Figure, run: Run, place: str, intervals: str, path: Path) -> None:
-    """Say above the picture what it is of, and write it; the same records give the same bytes."""
+def png(figure: Figure) -> bytes:
+    """The picture as PNG; the same records give the same bytes."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=DPI, bbox_inches="tight", metadata={"Software": None})
+    return file.getvalue()
+
+
+def _write(figure: Figure, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=160, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _title(figure: Figure, run: Run, place: str, intervals: str) -> None:
+    """Say above the picture what it is of."""
     corpus, config = run.manifest["corpus"], run.manifest["config"]
     span = f"≥ {config['coverage']:.0%} of each span" if corpus["unit"] == "span" else "whole documents"
     figure.suptitle(f"{corpus['dataset']} @ {place} · {span} · {intervals}", fontsize=9, color=INK)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _rungs(axes: Axes, rungs: list[Rung], positions: list[int], metric: str) -> None:
@@ -120,18 +138,26 @@ def _plain(axes: Any) -> None:
 
 
 def draw_budget_curves(run: Run, curves: Sequence[Curve], path: Path, version: str | None = None) -> None:
-    """Recall against the token budget, a line a system with its 95% band; beside it the paired difference.
-
-    Args:
-        run: Where the curves come from.
-        curves: What `rag.curves.budget_curves` returned.
-        path: `.png`, `.svg` or `.pdf`.
-        version: Corpus version; the newest by default.
+    """`curves_figure`, written to a file: `.png`, `.svg` or `.pdf`.
 
     Raises:
         InputError: The format is unknown, or there is no curve of that version.
     """
     check_format(path)
+    _write(curves_figure(run, curves, version), path)
+
+
+def curves_figure(run: Run, curves: Sequence[Curve], version: str | None = None) -> Figure:
+    """Recall against the token budget, a line a system with its 95% band; beside it the paired difference.
+
+    Args:
+        run: Where the curves come from.
+        curves: What `rag.curves.budget_curves` returned.
+        version: Corpus version; the newest by default.
+
+    Raises:
+        InputError: There is no curve of that version.
+    """
     from matplotlib.figure import Figure
 
     label = run.versions[-1] if version is None else version
@@ -155,7 +181,8 @@ def draw_budget_curves(run: Run, curves: Sequence[Curve], path: Path, version: s
         axes[1].axhline(0, color=INK, linewidth=1, zorder=1)
         axes[1].set_ylabel(f"paired difference to {others[0].against}", color=INK)
     n = max(point.n for curve in shown for point in curve.points)
-    _finish(figure, run, f"{label} · {shown[0].slice} · n={n}", "bands: 95% bootstrap intervals", path)
+    _title(figure, run, f"{label} · {shown[0].slice} · n={n}", "bands: 95% bootstrap intervals")
+    return figure
 
 
 def _curves(axes: Axes, lines: Mapping[str, list[_Point]], styles: Mapping[str, tuple[str, str]]) -> None:

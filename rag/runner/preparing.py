@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rag.config import Experiment, Reading, read_experiment
 from rag.corpus import DatasetFile, read_dataset
@@ -20,19 +22,23 @@ class Job:
     labels: tuple[str, ...]
 
 
-def prepare(path: Path, *, check_gold: bool = False) -> Job:
+def prepare(
+    path: Path, *, check_gold: bool = False, added: Mapping[str, Any] | None = None, only: Sequence[str] = ()
+) -> Job:
     """Read an experiment and its dataset.
 
     Args:
         path: The experiment file.
         check_gold: Also read the corpus and anchor every quote, to report those faults too. A run does that anyway
             (or has done so for the same bytes), so it asks for it only where there are other faults to report.
+        added: Systems beside those of the file, as `config.read_experiment` takes them.
+        only: Names of the systems to run; all by default.
 
     Raises:
         InputError: Every fault of both, together.
     """
     faults = Faults()
-    reading = read_experiment(path, faults)
+    reading = read_experiment(path, faults, added)
     experiment, dataset = reading.experiment, None
     if reading.dataset is not None:
         try:
@@ -48,7 +54,7 @@ def prepare(path: Path, *, check_gold: bool = False) -> Job:
     faults.raise_if_any()
     if experiment is None or dataset is None:
         raise InputError(f"{path}: not an experiment")
-    return Job(experiment, dataset, labels)
+    return Job(experiment.only(only), dataset, labels)
 
 
 def _check_index_versions(reading: Reading, dataset: DatasetFile, faults: Faults) -> None:

@@ -1,11 +1,11 @@
-"""How differences, ranks and lists of questions read on a terminal. Computes nothing."""
+"""How differences, ranks and lists of questions read. Computes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rag.cli import show
+from rag.report import tables
 
 if TYPE_CHECKING:
     from rag.compare import PairedDifference
@@ -76,7 +76,7 @@ def signed(value: float | None, metric: str) -> str:
 
 def interval(row: PairedDifference) -> str:
     """`[+0.087, +0.266]`, or why there is none."""
-    return show.interval(row.ci_low, row.ci_high, digits(row.metric), sign=True) or row.reason
+    return tables.interval(row.ci_low, row.ci_high, digits(row.metric), sign=True) or row.reason
 
 
 def p_value(value: float | None, sign: str = "") -> str:
