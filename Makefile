@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench figures clean
+.PHONY: demo test check bench figures notebooks clean
 
 demo: $(VENV)/.installed   ## the ladder over the bundled handbook, with the real MiniLM model
 	$(BIN)/rag run experiments/ladder.yaml
@@ -26,6 +26,9 @@ bench: $(VENV)/.installed   ## every benchmark: ratios against the peer, measure
 
 figures: $(VENV)/.installed   ## the pictures of README
 	$(BIN)/rag score results/ladder --figure docs/ladder.png
+
+notebooks: $(VENV)/.installed   ## the notebooks, executed and written back with their figures
+	$(BIN)/python scripts/notebooks.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

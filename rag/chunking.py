@@ -45,7 +45,10 @@ def chunk_snapshot(
         chunks.extend(cut)
     if any(chunk.references for chunk in chunks):
         chunks = _referred(chunks, {document.doc_id: document for document in snapshot.documents})
-    return ChunkSet(chunks, {document.doc_id: document.masked for document in snapshot.documents})
+    try:
+        return ChunkSet(chunks, {document.doc_id: document.masked for document in snapshot.documents})
+    except ValueError as error:
+        raise ComponentError(f"chunker {name_of(chunker)[1]!r}: {error}") from None
 
 
 def _referred(chunks: Sequence[Chunk], documents: Mapping[str, Document]) -> list[Chunk]:

@@ -54,6 +54,11 @@ class StoreCounts:
         return dict(vars(self))
 
 
+def store_path(results: Path) -> Path:
+    """Where the store of a results folder stands."""
+    return results / ".store" / "store.sqlite"
+
+
 class Store:
     """An open store; implements `protocols.Memo`.
 

@@ -126,9 +126,9 @@ def _check_figure(figure: Path | None) -> None:
 
 def open_store(path: Path | None, results: Path) -> Store:
     """The store of a results folder, or the one that was named."""
-    from rag.store import Store
+    from rag.store import Store, store_path
 
-    return Store(path if path is not None else results / ".store" / "store.sqlite")
+    return Store(path if path is not None else store_path(results))
 
 
 def _embedded(store: Store) -> str:
@@ -139,20 +139,14 @@ def _embedded(store: Store) -> str:
 
 
 def _plan(job: Job, store: Store, json: bool) -> None:
+    from rag.report.planning import plan_blocks
     from rag.runner.planning import plan
 
     planned = plan(job, store)
     if json:
         show.as_json({"units": [unit.plain() for unit in planned]})
         return
-    rows = []
-    for unit in planned:
-        missing = ", ".join(f"{n} {what}" for what, n in unit.missing.items() if n)
-        chunks, answers = ("found" if unit.chunks_found else "to cut"), ("found" if unit.found else "to run")
-        rows.append([unit.system, unit.corpus_version, chunks, answers, missing or "–"])
-    show.table(["system", "corpus_version", "chunks", "answers", "to compute"], rows, numeric_from=9)
-    show.out()
-    show.out("Nothing was computed. A text that several systems need is counted once, at the first of them.")
+    show.blocks(plan_blocks(planned))
 
 
 def _score(

@@ -29,7 +29,10 @@ def build(seam: str, node: Node, path: Path, faults: Faults) -> Any:
     if is_object(node.value):
         return given(seam, node, path, faults)
     if not isinstance(node.value, dict):
-        faults.add(f"not a {seam}", file=node.file, line=node.line, path=".".join(path), must_be="{use: NAME, ...}")
+        faults.add(
+            f"not a {seam}", file=node.file, line=node.line, path=".".join(path), must_be="{use: NAME, ...}",
+            got=repr(node.value) if isinstance(node.value, int | float) else "",
+        )  # fmt: skip
         return None
     use = node.value.get("use")
     if use is None or not isinstance(use.value, str):

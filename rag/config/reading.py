@@ -153,7 +153,7 @@ def _add_systems(root: Node, added: Mapping[str, Any], faults: Faults) -> None:
     for name, changes in added.items():
         place = f"add({name!r})"
         if name in written:
-            faults.add("the file has a system of this name", file=place, path="name", must_be="another name")
+            faults.add("the file has a system of this name", file=place, must_be="another name")
             continue
         systems.value[name] = from_plain({"extends": first, **changes}, place, 0)
 

@@ -18,7 +18,7 @@ from rag.inspection.opening import snapshot_of, systems_of, version_of
 from rag.protocols import Memo, WindowedEmbedder
 from rag.runner import prepare
 from rag.systems import System, nested
-from rag.types import ChunkSet, IntArray, Question
+from rag.types import ChunkSet, IntArray, Question, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class Distribution:
         evidence: Pieces of evidence of all questions; None where documents are the unit or the gold has faults.
         intact: Those that lie wholly inside one chunk's own span.
         duplicates: Chunks whose text is exactly that of an earlier chunk.
+        texts: Distinct searchable texts (context text and text): what an embedder is given once each.
         windows: One an embedder that reads a limited number of tokens; empty where the system has none.
         without_heading_path: Chunks without one.
     """
@@ -60,6 +61,7 @@ class Distribution:
     evidence: int | None
     intact: int | None
     duplicates: int
+    texts: int
     windows: tuple[WindowCount, ...]
     without_heading_path: int
 
@@ -104,6 +106,7 @@ class Distribution:
             "intact": self.intact,
             "intact_share": self.intact / self.evidence if self.evidence and self.intact is not None else None,
             "duplicates": self.duplicates,
+            "texts": self.texts,
             "windows": [
                 {"embedder": w.embedder, "max_tokens": w.max_tokens, "over": w.over, "longest": w.longest}
                 for w in self.windows
@@ -158,7 +161,7 @@ def distributions(
             Distribution(
                 system.name, name, described(system.chunker), snapshot.corpus_version, job.experiment.tokenizer.name,
                 len(snapshot.documents), chunks.tokens, evidence, intact, len(chunks) - len(set(chunks.texts)),
-                tuple(windows), sum(not path for path in chunks.heading_paths),
+                len(set(chunks.searchable)), tuple(windows), sum(not path for path in chunks.heading_paths),
             )
         )  # fmt: skip
     return found
@@ -184,16 +187,21 @@ def _count(chunks: ChunkSet, embedder: WindowedEmbedder) -> WindowCount:
     )
 
 
-def _intact(chunks: ChunkSet, questions: Sequence[Question]) -> tuple[int, int]:
-    """Pieces of evidence, and those that one chunk holds whole."""
-    items = [(item.doc_id, item.span) for question in questions for item in question.evidence if item.span is not None]
-    codes = {doc_id: code for code, doc_id in enumerate(dict.fromkeys([*chunks.doc_ids, *(doc for doc, _ in items)]))}
+def count_intact(doc_ids: Sequence[str], starts: IntArray, ends: IntArray, items: Sequence[tuple[str, Span]]) -> int:
+    """How many pieces of evidence (document, span) lie wholly inside one chunk; the first three are chunks' columns."""
+    codes = {doc_id: code for code, doc_id in enumerate(dict.fromkeys([*doc_ids, *(doc for doc, _ in items)]))}
     found = project(
-        np.array([codes[doc_id] for doc_id in chunks.doc_ids], np.int64),
-        chunks.starts,
-        chunks.ends,
+        np.array([codes[doc_id] for doc_id in doc_ids], np.int64),
+        starts,
+        ends,
         np.array([codes[doc_id] for doc_id, _ in items], np.int64),
         np.array([span.start for _, span in items], np.int64),
         np.array([span.end for _, span in items], np.int64),
     )
-    return len(items), int(found.intact.sum())
+    return int(found.intact.sum())
+
+
+def _intact(chunks: ChunkSet, questions: Sequence[Question]) -> tuple[int, int]:
+    """Pieces of evidence, and those that one chunk holds whole."""
+    items = [(item.doc_id, item.span) for question in questions for item in question.evidence if item.span is not None]
+    return len(items), count_intact(chunks.doc_ids, chunks.starts, chunks.ends, items)

@@ -20,7 +20,7 @@ def distributions_blocks(found: Sequence[Distribution]) -> Iterator[Block]:
     yield ""
     bins = _bins(found)
     headers = ["system", "chunks", "tokens: min", "q1", "median", "q3", "max", "mean", "intact", "duplicates",
-               "no heading", "over window", "chunks by tokens"]  # fmt: skip
+               "texts", "no heading", "over window", "chunks by tokens"]  # fmt: skip
     rows = [_row(item, bins) for item in found]
     if not any(item.windows for item in found):
         headers.pop(-2)
@@ -31,6 +31,7 @@ def distributions_blocks(found: Sequence[Distribution]) -> Iterator[Block]:
     if bins:
         yield f"chunks by tokens: {', '.join(f'{low}-{high - 1}' for low, high in bins)}"
     yield "intact: evidence of all questions that lies wholly inside one chunk"
+    yield "texts: distinct ones, context text included: what an embedder is given once each"
     if any(item.windows for item in found):
         yield "over window: context text and text, in the embedder's own tokens; the longest in brackets"
     for item in found:
@@ -47,7 +48,7 @@ def _row(item: Distribution, bins: Sequence[tuple[int, int]]) -> list[str]:
     counts = {low: count for low, _, count in item.histogram()}
     return [
         item.system, str(item.chunks), *sizes, number(item.mean(), 1), intact, str(item.duplicates),
-        str(item.without_heading_path), over, _bars([counts.get(low, 0) for low, _ in bins]),
+        str(item.texts), str(item.without_heading_path), over, _bars([counts.get(low, 0) for low, _ in bins]),
     ]  # fmt: skip
 
 

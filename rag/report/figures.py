@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_BANDS = 4  # of more lines the intervals are bars
 DPI = 110  # of a picture in a notebook
 INK, LINE, FILL, GAIN = "#1f2933", "#9aa5b1", "#2f6f8f", "#b3541e"
 # Okabe and Ito's colours, which people with any colour vision tell apart, darkened where white paper needs it.
@@ -35,7 +36,7 @@ def draw_ladder(run: Run, scores: Scores, path: Path, which: str = "test", metri
         InputError: The format is unknown, or the slice or metric is not in the scores.
     """
     check_format(path)
-    _write(ladder_figure(run, ladder(run, scores, which, metric), metric), path)
+    write(ladder_figure(run, ladder(run, scores, which, metric), metric), path)
 
 
 def ladder_figure(run: Run, rungs: Sequence[Rung], metric: str | None = None) -> Figure:
@@ -66,7 +67,8 @@ def png(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def _write(figure: Figure, path: Path) -> None:
+def write(figure: Figure, path: Path) -> None:
+    """Write the picture in the format of the file's name; the same records give the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=160, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
 
@@ -78,7 +80,7 @@ def _title(figure: Figure, run: Run, place: str, intervals: str) -> None:
     figure.suptitle(f"{corpus['dataset']} @ {place} · {span} · {intervals}", fontsize=9, color=INK)
 
 
-def _rungs(axes: Axes, rungs: list[Rung], positions: list[int], metric: str) -> None:
+def _rungs(axes: Axes, rungs: Sequence[Rung], positions: list[int], metric: str) -> None:
     for position, rung in zip(positions, rungs, strict=True):
         value = next(item for item in rung.figures if item.metric == metric)
         if value.value is None:
@@ -99,10 +101,10 @@ def _rungs(axes: Axes, rungs: list[Rung], positions: list[int], metric: str) -> 
     axes.set_ylim(-0.6, len(rungs) - 0.3)
     axes.set_xlim(0, 1.02)
     axes.set_xlabel(metric)
-    _plain(axes)
+    plain_axes(axes)
 
 
-def _gains(axes: Axes, rungs: list[Rung], positions: list[int], metric: str) -> None:
+def _gains(axes: Axes, rungs: Sequence[Rung], positions: list[int], metric: str) -> None:
     axes.axvline(0, color=LINE, linewidth=1)
     for position, rung in zip(positions, rungs, strict=True):
         gain = rung.gain
@@ -119,9 +121,10 @@ def _gains(axes: Axes, rungs: list[Rung], positions: list[int], metric: str) -> 
             fontsize=9,
             color=INK,
         )
-    axes.set_xlabel(f"paired gain in {metric}")
+    over = {rung.gain.against for rung in rungs if rung.gain is not None}
+    axes.set_xlabel(f"paired gain in {metric}" + (f" over {over.pop()}" if len(over) == 1 else ""))
     axes.margins(x=0.15)
-    _plain(axes)
+    plain_axes(axes)
 
 
 def _interval(axes: Axes, low: float | None, high: float | None, position: int, colour: str) -> None:
@@ -129,7 +132,8 @@ def _interval(axes: Axes, low: float | None, high: float | None, position: int, 
         axes.plot([low, high], [position, position], color=colour, linewidth=2.5, alpha=0.45, solid_capstyle="butt")
 
 
-def _plain(axes: Any) -> None:
+def plain_axes(axes: Any) -> None:
+    """Axes without a frame, with thin lines to read values by."""
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0, labelsize=10)
@@ -144,7 +148,7 @@ def draw_budget_curves(run: Run, curves: Sequence[Curve], path: Path, version: s
         InputError: The format is unknown, or there is no curve of that version.
     """
     check_format(path)
-    _write(curves_figure(run, curves, version), path)
+    write(curves_figure(run, curves, version), path)
 
 
 def curves_figure(run: Run, curves: Sequence[Curve], version: str | None = None) -> Figure:
@@ -167,9 +171,10 @@ def curves_figure(run: Run, curves: Sequence[Curve], version: str | None = None)
     others = [curve for curve in shown if curve.against]
     figure = Figure(figsize=(10.4 if others else 5.8, 4.4), layout="constrained")
     axes = list(figure.subplots(1, 2 if others else 1, squeeze=False)[0])
+    bands = len(shown) <= MOST_BANDS
     styles = {curve.system: _STYLES[position % len(_STYLES)] for position, curve in enumerate(shown)}
     recall = {curve.system: [(p.budget, p.value, p.ci_low, p.ci_high) for p in curve.points] for curve in shown}
-    _curves(axes[0], recall, styles)
+    _curves(axes[0], recall, styles, bands)
     axes[0].set_ylim(0, 1.02)
     axes[0].set_ylabel("recall within the budget", color=INK)
     if others:
@@ -177,27 +182,33 @@ def curves_figure(run: Run, curves: Sequence[Curve], version: str | None = None)
             curve.system: [(p.budget, p.difference, p.difference_low, p.difference_high) for p in curve.points]
             for curve in others
         }
-        _curves(axes[1], gain, styles)
+        _curves(axes[1], gain, styles, bands)
         axes[1].axhline(0, color=INK, linewidth=1, zorder=1)
         axes[1].set_ylabel(f"paired difference to {others[0].against}", color=INK)
     n = max(point.n for curve in shown for point in curve.points)
-    _title(figure, run, f"{label} · {shown[0].slice} · n={n}", "bands: 95% bootstrap intervals")
+    _title(
+        figure, run, f"{label} · {shown[0].slice} · n={n}", f"{'bands' if bands else 'bars'}: 95% bootstrap intervals"
+    )
     return figure
 
 
-def _curves(axes: Axes, lines: Mapping[str, list[_Point]], styles: Mapping[str, tuple[str, str]]) -> None:
-    """Lines over budgets on a log2 axis, each named at its right end."""
-    ends: list[tuple[int, float, str]] = []
+def _curves(axes: Axes, lines: Mapping[str, list[_Point]], styles: Mapping[str, tuple[str, str]], bands: bool) -> None:
+    """Lines over budgets on a log2 axis, each named at its right end; intervals as bands, or as bars side by side."""
+    ends: list[tuple[float, float, str]] = []
     budgets = sorted({budget for points in lines.values() for budget, *_ in points})
-    for system, points in lines.items():
+    for number, (system, points) in enumerate(lines.items()):
         colour, marker = styles[system]
         defined = [(budget, value, low, high) for budget, value, low, high in points if value is not None]
         if not defined:
             continue
-        at = [budget for budget, *_ in defined]
+        aside = 1.0 if bands else 2 ** (0.045 * (number - (len(lines) - 1) / 2))  # so that bars do not hide one another
+        at = [budget * aside for budget, *_ in defined]
         low = [value if low is None else low for _, value, low, _ in defined]
         high = [value if high is None else high for _, value, _, high in defined]
-        axes.fill_between(at, low, high, color=colour, alpha=0.1, linewidth=0)
+        if bands:
+            axes.fill_between(at, low, high, color=colour, alpha=0.1, linewidth=0)
+        else:
+            axes.vlines(at, low, high, color=colour, alpha=0.45, linewidth=1.2)
         axes.plot(
             at, [value for _, value, *_ in defined], marker, color=colour, markersize=5.5, linewidth=1.8, linestyle="-"
         )
@@ -205,14 +216,14 @@ def _curves(axes: Axes, lines: Mapping[str, list[_Point]], styles: Mapping[str, 
     axes.set_xscale("log", base=2)
     axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
     axes.minorticks_off()
-    axes.set_xlim(budgets[0] / 1.12, budgets[-1] * 1.12)
+    axes.set_xlim(budgets[0] / 1.2, budgets[-1] * 1.2)
     axes.set_xlabel("tokens of context", color=INK)
-    _plain(axes)
+    plain_axes(axes)
     axes.grid(axis="y", color="#e4e7eb", linewidth=0.8)
     _name_ends(axes, ends, styles)
 
 
-def _name_ends(axes: Axes, ends: list[tuple[int, float, str]], styles: Mapping[str, tuple[str, str]]) -> None:
+def _name_ends(axes: Axes, ends: list[tuple[float, float, str]], styles: Mapping[str, tuple[str, str]]) -> None:
     """Each line's name beside its last point, moved apart where two would overlap, and joined to it."""
     low, high = axes.get_ylim()
     ends = sorted(ends, key=lambda end: end[1])

@@ -14,7 +14,7 @@ from typing import Any
 
 from rag.testing.answering import check_gate, check_generator, check_router
 from rag.testing.clauses import ContractError, check_component
-from rag.testing.reading import check_chunker, check_embedder
+from rag.testing.reading import check_chunker, check_chunks, check_embedder
 from rag.testing.samples import sample_chunks, sample_documents
 from rag.testing.searching import check_reranker, check_retriever
 
@@ -22,6 +22,7 @@ __all__ = [
     "CHECKS",
     "ContractError",
     "check_chunker",
+    "check_chunks",
     "check_component",
     "check_embedder",
     "check_gate",

@@ -74,7 +74,7 @@ def test_the_corpus_in_numbers(small: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "v1 · 3 documents · tokens: words"
-    headers = "system chunks tokens: min q1 median q3 max mean intact duplicates no heading chunks by tokens"
+    headers = "system chunks tokens: min q1 median q3 max mean intact duplicates texts no heading chunks by tokens"
     assert " ".join(lines[2].split()) == headers
     page = lines[5].split()
     assert (page[0], page[1], page[8:11]) == ("page", "3", ["3", "of", "3"])

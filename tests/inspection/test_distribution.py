@@ -37,7 +37,7 @@ metrics: [recall@5]
 def of(**values: object) -> Distribution:
     given = {
         "system": "s", "chunking_id": "c", "chunker": "fixed", "corpus_version": "v1", "tokenizer": "words",
-        "documents": 1, "tokens": np.array([], np.int32), "evidence": None, "intact": None, "duplicates": 0,
+        "documents": 1, "tokens": np.array([], np.int32), "evidence": None, "intact": None, "duplicates": 0, "texts": 0,
         "windows": (), "without_heading_path": 0,
     }  # fmt: skip
     return Distribution(**{**given, **values})  # type: ignore[arg-type]
