@@ -130,7 +130,8 @@ def parse(text: str, name: str, first_line: int = 1, faults: Faults | None = Non
 def from_plain(value: Any, file: str, line: int = 1) -> Node:
     """A node tree of Python values, all at one place (what a notebook or a command passes)."""
     if isinstance(value, Mapping):
-        return Node({str(key): from_plain(item, file, line) for key, item in value.items()}, file, line)
+        nodes = {str(key): from_plain(item, file, line) for key, item in value.items()}
+        return Node(nodes, file, line, dict.fromkeys(nodes, line))
     if isinstance(value, list | tuple):
         return Node([from_plain(item, file, line) for item in value], file, line)
     return Node(value, file, line)

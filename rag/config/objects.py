@@ -44,7 +44,7 @@ def _check(seam: str, value: Any) -> None:
     missing = [member for member in _members(protocol) if not hasattr(value, member)]
     if missing:
         lacks = f"it has no {' and no '.join(f'`{member}`' for member in missing)}"
-        raise InputError(Fault(f"not a {seam}: {lacks}", must_be=_wanted(seam), got=f"a {name}", hint=_is(type(value))))
+        raise InputError(Fault(f"not a {seam}: {lacks}", must_be=_wanted(seam), got=name, hint=_is(type(value))))
 
 
 def _adopt(seam: str, value: Any) -> None:
@@ -103,4 +103,4 @@ def _wanted(seam: str) -> str:
 def _is(cls: type) -> str:
     """What else it is, where it belongs to another seam."""
     other = next((seam for seam, protocol in SEAMS.items() if _has(cls, protocol)), None)
-    return f"it is a {other}" if other is not None else ""
+    return f"it is of the seam {other}" if other is not None else ""

@@ -210,7 +210,9 @@ def _settings(plain: dict[str, Any]) -> str:
         if key in ("seam", "use", "version", "fingerprint", "tokenizer", "class_source") or value is None:
             continue
         if isinstance(value, dict) and "use" in value:
-            value = f"({value['use']}{_settings(value)})"
+            value = f"({described_identity(value)})"
+        elif isinstance(value, list) and value and all(isinstance(item, dict) and "use" in item for item in value):
+            value = " + ".join(f"({described_identity(item)})" for item in value)
         elif isinstance(value, bool):
             value = str(value).lower()
         parts.append(f" · {key} {value}")

@@ -77,7 +77,12 @@ def _title(figure: Figure, run: Run, place: str, intervals: str) -> None:
     """Say above the picture what it is of."""
     corpus, config = run.manifest["corpus"], run.manifest["config"]
     span = f"≥ {config['coverage']:.0%} of each span" if corpus["unit"] == "span" else "whole documents"
-    figure.suptitle(f"{corpus['dataset']} @ {place} · {span} · {intervals}", fontsize=9, color=INK)
+    figure.suptitle(literal(f"{corpus['dataset']} @ {place} · {span} · {intervals}"), fontsize=9, color=INK)
+
+
+def literal(text: str) -> str:
+    """A name as it is: to matplotlib what stands between two dollar signs is a formula."""
+    return text.replace("$", r"\$")
 
 
 def _rungs(axes: Axes, rungs: Sequence[Rung], positions: list[int], metric: str) -> None:
@@ -97,7 +102,7 @@ def _rungs(axes: Axes, rungs: Sequence[Rung], positions: list[int], metric: str)
             fontsize=9,
             color=INK,
         )
-    axes.set_yticks(positions, [rung.system for rung in rungs])
+    axes.set_yticks(positions, [literal(rung.system) for rung in rungs])
     axes.set_ylim(-0.6, len(rungs) - 0.3)
     axes.set_xlim(0, 1.02)
     axes.set_xlabel(metric)
@@ -122,7 +127,7 @@ def _gains(axes: Axes, rungs: Sequence[Rung], positions: list[int], metric: str)
             color=INK,
         )
     over = {rung.gain.against for rung in rungs if rung.gain is not None}
-    axes.set_xlabel(f"paired gain in {metric}" + (f" over {over.pop()}" if len(over) == 1 else ""))
+    axes.set_xlabel(f"paired gain in {metric}" + (f" over {literal(over.pop())}" if len(over) == 1 else ""))
     axes.margins(x=0.15)
     plain_axes(axes)
 
@@ -184,7 +189,7 @@ def curves_figure(run: Run, curves: Sequence[Curve], version: str | None = None)
         }
         _curves(axes[1], gain, styles, bands)
         axes[1].axhline(0, color=INK, linewidth=1, zorder=1)
-        axes[1].set_ylabel(f"paired difference to {others[0].against}", color=INK)
+        axes[1].set_ylabel(f"paired difference to {literal(others[0].against)}", color=INK)
     n = max(point.n for curve in shown for point in curve.points)
     _title(
         figure, run, f"{label} · {shown[0].slice} · n={n}", f"{'bands' if bands else 'bars'}: 95% bootstrap intervals"
@@ -230,7 +235,7 @@ def _name_ends(axes: Axes, ends: list[tuple[float, float, str]], styles: Mapping
     places = _apart([value for _, value, _ in ends], (high - low) * 0.06)
     for place, (budget, value, system) in zip(places, ends, strict=True):
         axes.annotate(
-            system,
+            literal(system),
             (budget, value),
             xycoords="data",
             xytext=(1.06, place),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.report.figures import FILL, INK, LINE, plain_axes
+from rag.report.figures import FILL, INK, LINE, literal, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,13 +32,13 @@ def sizes_figure(found: Sequence[Distribution], dataset: str) -> Figure:
     edges = np.linspace(0, most, BINS + 1)
     for row, item in enumerate(found):
         _row(axes, item, len(found) - 1 - row, edges)
-    axes.set_yticks(range(len(found)), [item.system for item in reversed(found)])
+    axes.set_yticks(range(len(found)), [literal(item.system) for item in reversed(found)])
     axes.set_ylim(-0.35, len(found) - 0.05)
     axes.set_xlim(0, most * 1.02)
-    axes.set_xlabel(f"tokens in a chunk ({found[0].tokenizer})", color=INK)
+    axes.set_xlabel(f"tokens in a chunk ({literal(found[0].tokenizer)})", color=INK)
     plain_axes(axes)
     title = f"{dataset} @ {found[0].corpus_version} · each row scaled to its own highest bar · dark: the middle half"
-    figure.suptitle(title, fontsize=9, color=INK)
+    figure.suptitle(literal(title), fontsize=9, color=INK)
     return figure
 
 

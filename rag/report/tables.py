@@ -34,7 +34,9 @@ class Table:
         from rich.console import Console
         from rich.table import Table as Grid
 
-        console = Console(highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH)
+        console = Console(
+            highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH, color_system=None, force_jupyter=False
+        )
         grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for position, header in enumerate(self.headers):
             grid.add_column(header, justify="right" if self.is_numeric(position) else "left", overflow="fold")

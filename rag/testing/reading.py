@@ -25,10 +25,8 @@ def check_chunks(chunker: Chunker, documents: Sequence[Document]) -> None:
     for document in documents:
         where = f"({document.doc_id})"
         made = chunker.chunk(document)
-        listed = isinstance(made, Sequence) and not isinstance(made, str)
-        if not clauses.need(
-            listed and all(isinstance(chunk, Chunk) for chunk in made), f"it gives a list of Chunk {where}"
-        ):
+        listed = isinstance(made, Sequence) and all(isinstance(chunk, Chunk) for chunk in made)
+        if not clauses.need(listed, f"the result is a list of Chunk values {where}"):
             continue
         chunks = list(made)
         ids = [chunk.chunk_id for chunk in chunks]
