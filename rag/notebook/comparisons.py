@@ -40,7 +40,7 @@ class ComparisonView(View):
         if several:
             headers.insert(0, "system")
         wide = len(headers)
-        text = (*range(wide - 7), wide - 2, wide - 1)
+        text = (*range(wide - 6), wide - 2, wide - 1)
         head = f"{self.comparison.metrics[0]} · {self.comparison.slice} · {len(rows)} questions differ"
         if not several:
             pair = self.comparison.pairs[0]

@@ -158,7 +158,7 @@ class Draft:
         ]  # fmt: skip
         return [
             f"{job.experiment.name} · {job.dataset.name} @ {', '.join(job.labels)} · not run yet",
-            Table(["system", "extends", "chunker", "retriever", "reranker", ""], rows, 9),
+            Table(["system", "extends", "chunker", "retriever", "reranker", ""], rows, 9).without_empty(),
         ]
 
 

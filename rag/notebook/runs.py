@@ -229,7 +229,7 @@ class Run:
             [name, *(_part(entry["identity"].get(seam)) for seam in ("chunker", "retriever", "reranker"))]
             for name, entry in manifest["systems"].items()
         ]
-        return [head, Table(["system", "chunker", "retriever", "reranker"], rows, 9)]
+        return [head, Table(["system", "chunker", "retriever", "reranker"], rows, 9).without_empty()]
 
     def _labels(self, version: str | None) -> list[str]:
         return self.versions if version is None else [self.version(version)]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+SHORT = 24  # a cell of so many characters is never folded
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -72,7 +73,9 @@ def _table(table: Table) -> str:
 
 
 def _cell(tag: str, text: str, side: str) -> str:
-    return f'<{tag} style="text-align:{side}">{safe(text)}</{tag}>'
+    whole = side == "right" or len(text) <= SHORT or text.startswith(" ")  # numbers, names, small histograms
+    style = f"text-align:{side}" + (";white-space:pre" if whole else "")
+    return f'<{tag} style="{style}">{safe(text)}</{tag}>'
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> pd.DataFrame:

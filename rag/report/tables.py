@@ -28,6 +28,14 @@ class Table:
         """Whether a column is right-aligned."""
         return column >= self.numeric_from and column not in self.text
 
+    def without_empty(self) -> Table:
+        """The table without columns in which nothing stands but dashes."""
+        kept = [at for at in range(len(self.headers)) if any(row[at].strip("–") for row in self.rows)]
+        return Table(
+            [self.headers[at] for at in kept], [[row[at] for at in kept] for row in self.rows], self.numeric_from,
+            [new for new, old in enumerate(kept) if old in self.text],
+        )  # fmt: skip
+
     def lines(self) -> list[str]:
         """The table as plain lines; nothing is cut off."""
         from rich import box

@@ -237,9 +237,10 @@ def test_a_cut_shows_every_chunk(run: Run) -> None:
 def test_a_view_of_words() -> None:
     view = View(("a & b", "", Table(["x", "y"], [["1", "<2>"]])), lambda: None)  # type: ignore[arg-type,return-value]
     assert html_of(view.blocks) == (
-        '<div><p style="margin:.3em 0">a &amp; b</p><table><thead><tr><th style="text-align:left">x</th>'
-        '<th style="text-align:right">y</th></tr></thead><tbody><tr><td style="text-align:left">1</td>'
-        '<td style="text-align:right">&lt;2&gt;</td></tr></tbody></table></div>'
+        '<div><p style="margin:.3em 0">a &amp; b</p><table><thead><tr><th style="text-align:left;white-space:pre">x</th>'
+        '<th style="text-align:right;white-space:pre">y</th></tr></thead><tbody><tr>'
+        '<td style="text-align:left;white-space:pre">1</td><td style="text-align:right;white-space:pre">&lt;2&gt;</td>'
+        "</tr></tbody></table></div>"
     )
     assert repr(view).startswith("a & b\n")
 
