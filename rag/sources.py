@@ -8,6 +8,7 @@ session remembers of typed cells (`linecache`) is read; nothing is executed.
 from __future__ import annotations
 
 import ast
+import dis
 import hashlib
 import inspect
 import linecache
@@ -66,6 +67,8 @@ def _follow(name: str, value: Any, found: Reached, seen: set[int]) -> None:
     if id(value) in seen:
         return
     seen.add(id(value))
+    if callable(value) and not isinstance(value, type):
+        value = inspect.unwrap(value)  # a cache around a function, for one
     if isinstance(value, ModuleType):
         _note_file(name, value, found)
     elif isinstance(value, type | FunctionType):
@@ -84,7 +87,7 @@ def _follow(name: str, value: Any, found: Reached, seen: set[int]) -> None:
             _follow(other, used, found, seen)
     elif (spelt := _spelt(value)) is not None:
         found.texts[name] = f"{name} = {spelt}"
-    elif not _is_typing(value):
+    elif not _is_a_librarys(value):
         found.unseen.append(name)
 
 
@@ -93,11 +96,40 @@ def _used(value: type | FunctionType) -> Iterator[tuple[str, Any]]:
     if isinstance(value, type):
         for base in value.__bases__:
             yield base.__name__, base
-    for function in _functions(value):
-        names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
-        for name in names:
-            if name in function.__globals__:
-                yield name, function.__globals__[name]
+    functions = _functions(value)
+    names = {name for function in functions for code in _codes(function.__code__) for name in _loaded(code)}
+    names |= _named_outside_functions(_class_text(value) if isinstance(value, type) else _function_text(value))
+    if functions:
+        everything = functions[0].__globals__
+        yield from ((name, everything[name]) for name in sorted(names) if name in everything)
+
+
+def _loaded(code: CodeType) -> Iterator[str]:
+    """The globals that a piece of code reads; attributes and local names are none."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval
+
+
+def _named_outside_functions(text: str) -> set[str]:
+    """Names in the body of a class, in decorators and in defaults; a name that the body gives a value is none."""
+    try:
+        waiting: list[ast.AST] = [ast.parse(text)]
+    except SyntaxError:  # a lambda in the middle of a line
+        return set()
+    read: set[str] = set()
+    given: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else given).add(node.id)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += [*node.decorator_list, *node.args.defaults, *(item for item in node.args.kw_defaults if item)]
+        elif isinstance(node, ast.Lambda):
+            waiting += [*node.args.defaults, *(item for item in node.args.kw_defaults if item)]
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return read - given
 
 
 def _functions(value: type | FunctionType) -> list[FunctionType]:
@@ -175,17 +207,16 @@ def _spelt(value: Any) -> str | None:
     return None
 
 
-def _is_typing(value: Any) -> bool:
-    """Annotations and the like change no result."""
-    return getattr(type(value), "__module__", "") in ("typing", "types", "collections.abc", "builtins") and (
-        callable(value) or hasattr(value, "__origin__")
-    )
+def _is_a_librarys(value: Any) -> bool:
+    """Annotations and compiled functions, whose versions are recorded; an object that can be called is neither."""
+    named = callable(value) and isinstance(getattr(value, "__name__", None), str)
+    return named or type(value).__module__ in ("typing", "types")
 
 
 def _note_file(name: str, module: ModuleType | None, found: Reached) -> None:
     """A module of the person's own (neither installed, nor Touchstone's) is named with the hash of its bytes."""
     path = getattr(module, "__file__", None)
-    if not path or name.partition(".")[0] == "rag" or not Path(path).is_file():
+    if module is None or not path or module.__name__.partition(".")[0] == "rag" or not Path(path).is_file():
         return
     if any(Path(path).is_relative_to(place) for place in _installed()):
         return

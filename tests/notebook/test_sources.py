@@ -14,11 +14,15 @@ from rag.sources import module_file, reached, written_source
 from rag.types import Document
 
 CELL = """\
+import functools
 import re
 import math
+from math import ceil
 from pathlib import Path
 
 SIZE = 3
+LIMIT = 7
+text = object()  # a local name of theirs
 WORDS = re.compile(r"\\w+", re.I)
 TABLE = {"a": (1, 2), "b": [None, True]}
 model = object()
@@ -28,6 +32,7 @@ def outer(text):
     return inner(text) + SIZE
 
 
+@functools.lru_cache
 def inner(text):
     return len(WORDS.findall(text)) + math.floor(1.5)
 
@@ -43,6 +48,7 @@ class Base:
 
 class Mine(Base):
     field: int = 1
+    limit = LIMIT * 2
 
     @staticmethod
     def fixed():
@@ -53,7 +59,7 @@ class Mine(Base):
         return Path("a/b")
 
     def chunk(self, document):
-        return [helper for helper in (lambda: model,)]
+        return [helper for helper in (lambda: model, ceil)]
 
 
 class Plain:
@@ -72,9 +78,9 @@ def typed(source: str, name: str) -> dict[str, Any]:
 
 def test_a_class_brings_what_it_reaches() -> None:
     found = reached(typed(CELL, "a")["Mine"])
-    assert list(found.texts) == ["Mine", "Base", "TABLE", "outer", "SIZE", "inner", "WORDS"]
-    assert found.texts["Mine"].startswith("class Mine(Base):\n    field: int = 1\n")
-    assert found.texts["Mine"].endswith("return [helper for helper in (lambda: model,)]")
+    assert list(found.texts) == ["Mine", "Base", "TABLE", "LIMIT", "outer", "SIZE", "inner", "WORDS"]
+    assert found.texts["Mine"].startswith("class Mine(Base):\n    field: int = 1\n    limit = LIMIT * 2\n")
+    assert found.texts["Mine"].endswith("return [helper for helper in (lambda: model, ceil)]")
     assert found.texts["SIZE"] == "SIZE = 3"
     assert found.texts["TABLE"] == "TABLE = {'a': tuple(1, 2), 'b': list(None, True)}"
     assert found.texts["WORDS"] == "WORDS = re.compile('\\\\w+', 34)"
@@ -85,6 +91,9 @@ def test_a_class_brings_what_it_reaches() -> None:
     ("old", "new", "differs"),
     [
         ("SIZE = 3", "SIZE = 4", True),
+        ("LIMIT = 7", "LIMIT = 8", True),
+        ("    limit = LIMIT * 2", "    limit = LIMIT * 3", True),
+        ("@functools.lru_cache", "", True),
         ("+ SIZE", "- SIZE", True),
         ("re.I", "re.A", True),
         ("return TABLE", "return [TABLE]", True),
