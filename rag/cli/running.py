@@ -139,20 +139,14 @@ def _embedded(store: Store) -> str:
 
 
 def _plan(job: Job, store: Store, json: bool) -> None:
+    from rag.cli.plan_view import show_plan
     from rag.runner.planning import plan
 
     planned = plan(job, store)
     if json:
-        show.as_json({"units": [unit.plain() for unit in planned]})
-        return
-    rows = []
-    for unit in planned:
-        missing = ", ".join(f"{n} {what}" for what, n in unit.missing.items() if n)
-        chunks, answers = ("found" if unit.chunks_found else "to cut"), ("found" if unit.found else "to run")
-        rows.append([unit.system, unit.corpus_version, chunks, answers, missing or "–"])
-    show.table(["system", "corpus_version", "chunks", "answers", "to compute"], rows, numeric_from=9)
-    show.out()
-    show.out("Nothing was computed. A text that several systems need is counted once, at the first of them.")
+        show.as_json(planned.plain())
+    else:
+        show_plan(planned)
 
 
 def _score(
