@@ -128,7 +128,12 @@ def open_store(path: Path | None, results: Path) -> Store:
     """The store of a results folder, or the one that was named."""
     from rag.store import Store
 
-    return Store(path if path is not None else results / ".store" / "store.sqlite")
+    return Store(store_path(path, results))
+
+
+def store_path(path: Path | None, results: Path) -> Path:
+    """Where the store of a results folder stands, or the one that was named."""
+    return path if path is not None else results / ".store" / "store.sqlite"
 
 
 def _embedded(store: Store) -> str:

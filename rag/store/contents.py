@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rag.store.database import Database, transaction
 from rag.store.keeping import Store
 from rag.store.spaces import made_by, what_it_holds
+
+_PATIENCE = 10.0  # seconds that rewriting the file waits for other processes
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,22 @@ class Kind:
 
 
 @dataclass(frozen=True)
+class Speed:
+    """How fast something was computed on this machine: `what` of `by`, so many a second."""
+
+    what: str
+    by: str
+    per_second: float
+
+
+@dataclass(frozen=True)
 class Pruned:
     """What pruning removed, or would remove.
 
     Attributes:
         entries: Kind -> how many.
         bytes: Of their values.
+        left: How many entries are left.
         file_before: Size of the file and its log.
         file_after: The same afterwards; None where nothing was done.
         shrunk: Whether the file could be rewritten; a process that uses it prevents that.
@@ -51,6 +65,7 @@ class Pruned:
 
     entries: dict[str, int] = field(default_factory=dict)
     bytes: int = 0
+    left: int = 0
     file_before: int = 0
     file_after: int | None = None
     shrunk: bool = True
@@ -68,6 +83,18 @@ def size_on_disk(path: Path) -> int:
     """Bytes of the file and of its write-ahead log."""
     files = [path.with_name(path.name + suffix) for suffix in ("", "-wal")]
     return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def set_aside(path: Path) -> list[Path]:
+    """Damaged stores that stood here and were set aside, oldest first."""
+    return sorted(path.parent.glob(f"{path.name}.corrupt-*"))
+
+
+def rates(store: Store) -> list[Speed]:
+    """What has been measured on this machine."""
+    spaces = store.database.guarded(lambda db: db.execute("SELECT DISTINCT space FROM rates ORDER BY space").fetchall())
+    measured = [(space, store.rate(space)) for (space,) in spaces]
+    return [Speed(what_it_holds(space), made_by(space), rate) for space, rate in measured if rate is not None]
 
 
 def contents(store: Store) -> list[Kind]:
@@ -121,21 +148,32 @@ def prune(
         InputError: The file cannot be read or written.
     """
     _settle(store.database)
-    file_before = size_on_disk(store.path)
+    file_before = file = size_on_disk(store.path)
     entries = store.database.guarded(_entries)
-    chosen = [entry for entry in entries if everything or (before is not None and entry.used < before)]
+    gone = [entry for entry in entries if everything or (before is not None and entry.used < before)]
     if to is not None:
-        chosen += _largest_that_fit(entries[len(chosen) :], file_before, to)
-    counted: dict[str, int] = {}
-    for entry in chosen:
-        counted[entry.kind] = counted.get(entry.kind, 0) + 1
-    removed = sum(entry.size for entry in chosen)
+        gone = _first_to_go(entries, file, to)
     if dry_run:
-        return Pruned(counted, removed, file_before)
-    store.database.guarded(lambda db: _remove(db, chosen))
-    shrunk = store.database.attempt("VACUUM", 10) if chosen else True
-    _settle(store.database)
-    return Pruned(counted, removed, file_before, size_on_disk(store.path), shrunk)
+        return Pruned(_counted(gone), sum(entry.size for entry in gone), len(entries) - len(gone), file_before)
+    chosen, shrunk = gone, True
+    while chosen and shrunk:
+        store.database.guarded(partial(_remove, entries=chosen))
+        shrunk = store.database.attempt("VACUUM", _PATIENCE)
+        _settle(store.database)
+        file = store.database.guarded(_bytes_of_pages)  # the log may still hold what others read
+        chosen = _first_to_go(entries[len(gone) :], file, to) if to is not None else []
+        gone += chosen
+    removed = sum(entry.size for entry in gone)
+    return Pruned(_counted(gone), removed, len(entries) - len(gone), file_before, size_on_disk(store.path), shrunk)
+
+
+def _bytes_of_pages(db: sqlite3.Connection) -> int:
+    count, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    return int(count * size)
+
+
+def _counted(entries: list[_Entry]) -> dict[str, int]:
+    return dict(Counter(entry.kind for entry in entries))
 
 
 def _entries(db: sqlite3.Connection) -> list[_Entry]:
@@ -152,26 +190,24 @@ def _entries(db: sqlite3.Connection) -> list[_Entry]:
             " LEFT JOIN units ON units.unit = results.unit GROUP BY results.unit"
         )
     ]
-    # `chosen` of `prune` is a beginning of this list: the order is by last use alone, then cheap before dear.
+    # By last use, then what is cheap to compute before what is dear.
     return sorted([*units, *rows], key=lambda entry: (entry.used, not isinstance(entry.where, str), entry.kind))
 
 
-def _largest_that_fit(entries: list[_Entry], file: int, to: int) -> list[_Entry]:
-    """The first entries, so many that the file without them is no larger than `to`.
+def _first_to_go(entries: list[_Entry], file: int, to: int) -> list[_Entry]:
+    """The first entries, so many that a file of this size is about `to` bytes without them.
 
-    Each counts its value and an equal share of the pages' bookkeeping, so the estimate errs towards removing more.
+    Each counts its share of what the values do not take: pages and indexes.
     """
-    chosen: list[_Entry] = []
-    values = sum(entry.size for entry in entries)
-    if not values:
-        return chosen
-    left, scale = float(file), file / values
+    gone: list[_Entry] = []
+    scale = file / (sum(entry.size for entry in entries) or 1)
+    left = float(file)
     for entry in entries:
         if left <= to:
             break
-        chosen.append(entry)
-        left -= entry.size * min(scale, 1.0)
-    return chosen
+        gone.append(entry)
+        left -= entry.size * scale
+    return gone
 
 
 def _remove(db: sqlite3.Connection, entries: list[_Entry]) -> None:

@@ -18,13 +18,20 @@ from rag.errors import Fault, InputError
 T = TypeVar("T")
 FORMAT = 2
 WAIT = 60.0  # seconds that another process may hold the file
+# Tables with a rowid: one without would give every value of a kilobyte a page of its own.
+_VECTORS = (
+    "CREATE TABLE IF NOT EXISTS vectors (space INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,"
+    " crc INTEGER NOT NULL, used INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (space, key))"
+)
+_RESULTS = (
+    "CREATE TABLE IF NOT EXISTS results (unit TEXT NOT NULL, part TEXT NOT NULL, value BLOB NOT NULL,"
+    " sha256 BLOB NOT NULL, PRIMARY KEY (unit, part))"
+)
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS spaces (id INTEGER PRIMARY KEY, space TEXT NOT NULL UNIQUE, width INTEGER NOT NULL,"
     " hits INTEGER NOT NULL DEFAULT 0)",
-    "CREATE TABLE IF NOT EXISTS vectors (space INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,"
-    " crc INTEGER NOT NULL, used INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (space, key)) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS results (unit TEXT NOT NULL, part TEXT NOT NULL, value BLOB NOT NULL,"
-    " sha256 BLOB NOT NULL, PRIMARY KEY (unit, part)) WITHOUT ROWID",
+    _VECTORS,
+    _RESULTS,
     "CREATE TABLE IF NOT EXISTS units (unit TEXT PRIMARY KEY, kind TEXT NOT NULL, used INTEGER NOT NULL,"
     " hits INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS rates (machine TEXT NOT NULL, space TEXT NOT NULL, n REAL NOT NULL,"
@@ -32,7 +39,14 @@ _SCHEMA = (
 )
 _FROM_1 = (  # format 1 knew neither kinds nor last use; its embeddings are worth keeping
     "ALTER TABLE spaces ADD COLUMN hits INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE vectors ADD COLUMN used INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE vectors RENAME TO vectors_1",
+    "ALTER TABLE results RENAME TO results_1",
+    _VECTORS,
+    _RESULTS,
+    "INSERT INTO vectors SELECT space, key, value, crc, CAST(strftime('%s', 'now') AS INTEGER) FROM vectors_1",
+    "INSERT INTO results SELECT unit, part, value, sha256 FROM results_1",
+    "DROP TABLE vectors_1",
+    "DROP TABLE results_1",
 )
 _TABLES = frozenset({"spaces", "vectors", "results", "units", "rates"})
 _HEADER = b"SQLite format 3\x00"
@@ -152,7 +166,6 @@ class Database:
             self.connection.execute(statement)
         if found == 1:
             now = int(time.time())
-            self.connection.execute("UPDATE vectors SET used = ?", (now,))
             self.connection.execute(
                 "INSERT OR IGNORE INTO units SELECT DISTINCT unit, 'unknown', ?, 0 FROM results", (now,)
             )
