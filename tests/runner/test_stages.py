@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from datasets_for_tests import QUESTIONS, small_experiment
+from datasets_for_tests import QUESTIONS, small_experiment, write_experiment
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,9 +24,11 @@ from rag.registry import make, register
 from rag.runner import prepare
 from rag.runner import run as run_job
 from rag.runner.indexes import Built, ChunkHashes, Indexes, chunk_set_hash
+from rag.runner.planning import plan
 from rag.runner.rankings import from_bytes, is_sound, packed, to_bytes, unpacked
 from rag.runner.stages import SharedRetriever, Stages
 from rag.store import Store
+from rag.store.contents import contents
 from rag.types import Chunk, ChunkSet, Query, Ranking
 
 CHUNKS = ChunkSet([Chunk(f"d{n}#0-9", f"d{n}", 0, 9, f"kiln no. {n}", 3) for n in range(6)])
@@ -316,3 +318,72 @@ def test_what_a_principal_may_not_read_is_never_found_for_them(tmp_path: Path, c
         rows = again.table("candidates").to_pylist()
         assert {row["chunk_id"].partition("#")[0] for row in rows if row["question_id"] == "q-staff"} == {"open.md"}
         assert "hr.md" in {row["chunk_id"].partition("#")[0] for row in rows if row["question_id"] == "q-hr"}
+
+
+GRID = """\
+versions: [all]
+systems:
+  base: {chunker: {use: heading, min_tokens: 0}, retriever: {use: bm25}}
+sweep:
+  base: base
+  over:
+    chunker: [{use: heading, min_tokens: 0}, {use: fixed, size: 90, unit: chars}]
+    retriever: [{use: bm25}, {use: hybrid, of: [{use: dense, embedder: EMBEDDER}, {use: bm25}]}]
+    reranker: [null, {use: late-interaction, embedder: EMBEDDER}, {use: late-interaction, embedder: EMBEDDER, blend: true}]
+  mode: MODE
+metrics: [recall@5]
+""".replace("EMBEDDER", "{use: hashing, dim: 64}")
+SECTIONS = 10
+OLD = {
+    f"d{number:02}.md": "\n".join(
+        f"# Rule {number}-{n}\n\nThe kiln of rule {number}-{n} cools.\n" for n in range(SECTIONS)
+    )
+    for number in range(20)
+}
+EDITED = {"d03.md": 2, "d07.md": 0, "d11.md": 9, "d12.md": 4, "d19.md": 1}  # with two sections each: 10 of 200, 5%
+NEW = dict(OLD)
+for name, n in EDITED.items():
+    for section in (n, (n + 5) % SECTIONS):
+        number = int(name[1:3])
+        NEW[name] = NEW[name].replace(f"rule {number}-{section} cools", f"rule {number}-{section} no longer cools")
+
+
+def two_versions(folder: Path, body: str) -> Path:
+    asked = [{"id": f"q-{n}", "question": f"Does the kiln of rule {n}-3 cool?", "answerable": False} for n in range(5)]
+    versions = {"old": OLD, "new": NEW}
+    return small_experiment(folder, body, questions=asked, versions=versions, base="old")
+
+
+@pytest.mark.parametrize(
+    ("mode", "chunkings", "searches", "rerankings"), [("grid", 4, 12, 16), ("one-at-a-time", 4, 8, 4)]
+)
+def test_a_grid_computes_each_distinct_stage_once(
+    tmp_path: Path, mode: str, chunkings: int, searches: int, rerankings: int
+) -> None:
+    """Grid, a version: 2 chunkings; for each the searches of bm25, dense and their fusion, twice 2 rerankings.
+
+    One at a time: 2 chunkings; bm25 on both, dense and the fusion on the base's; 2 rerankings of the base's bm25.
+    """
+    experiment = two_versions(tmp_path, GRID.replace("MODE", mode))
+    _, manifest = run(experiment, tmp_path / "results", tmp_path / "store.sqlite")
+    stages = manifest["cache"]["stages"]
+    assert stages["retrieve"]["computed"] == 5 * searches
+    assert stages["rerank"]["computed"] == 5 * rerankings
+    with Store(tmp_path / "store.sqlite") as store:
+        units = {kind.kind: kind.entries for kind in contents(store)}
+    assert (units["chunks"], units["retrieve"], units["rerank"]) == (chunkings, searches, rerankings)
+
+
+def test_a_second_version_embeds_what_was_edited(tmp_path: Path) -> None:
+    dense = "{chunker: {use: heading, min_tokens: 0}, retriever: {use: dense, embedder: {use: hashing, dim: 64}}}"
+    body = f"versions: [VERSION]\nsystems: {{dense: {dense}}}\nmetrics: [recall@5]\n"
+    experiment = two_versions(tmp_path, body.replace("VERSION", "old"))
+    run(experiment, tmp_path / "results", tmp_path / "store.sqlite")
+    write_experiment(experiment, body.replace("VERSION", "new"))
+    with Store(tmp_path / "store.sqlite") as store:
+        planned = plan(prepare(experiment), store)
+    assert planned.rows() == {"passage vectors": 10}
+    second, manifest = run(experiment, tmp_path / "results", tmp_path / "store.sqlite")
+    assert second.table("chunks").num_rows == 200
+    assert manifest["cache"]["rows_computed"] == 10
+    assert (manifest["cache"]["documents_cut"], manifest["cache"]["documents_found"]) == (5, 15)
