@@ -10,10 +10,10 @@ from rag.cli import show
 if TYPE_CHECKING:
     from rag.runner.planning import Plan, PlannedStage
 
-_WORDS = {
-    "passage vectors": "passages to embed",
-    "query vectors": "queries to embed",
-    "pair scores": "pairs to score at most",
+_WORDS = {  # one, several
+    "passage vectors": ("passage to embed", "passages to embed"),
+    "query vectors": ("query to embed", "queries to embed"),
+    "pair scores": ("pair to score at most", "pairs to score at most"),
 }
 _LABELS = {"leg": "leg: ", "rerank": "rerank: ", "answers": "answers: ", "retrieve": "retrieve: ", "chunks": "chunks: "}
 
@@ -59,7 +59,7 @@ def _counted(stage: PlannedStage) -> str:
 
 
 def _rows(rows: Mapping[str, int]) -> str:
-    return ", ".join(f"{n:,} {_WORDS[what]}" for what, n in rows.items() if n)
+    return ", ".join(f"{n:,} {_WORDS[what][n != 1]}" for what, n in rows.items() if n)
 
 
 def _time(plan: Plan) -> str:

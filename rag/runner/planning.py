@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -235,7 +235,7 @@ def _note(stage: PlannedStage, seen: _Seen) -> None:
     """What the first system that needs a stage has seen of it; later ones see what the first has put there."""
     if stage.state != "not needed":
         return
-    stage.found, stage.missing, stage.rows = seen.found, seen.missing, dict(seen.rows)
+    stage.found, stage.missing, stage.rows = len(seen.found), len(seen.missing), dict(seen.rows)
     if seen.missing:
         stage.state = "partly in the store" if seen.found else "to compute"
     elif seen.shared:
@@ -259,9 +259,9 @@ def _estimate(stage: PlannedStage, store: Store) -> None:
 
 @dataclass
 class _Seen:
-    found: int = 0
-    shared: int = 0
-    missing: int = 0
+    found: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    missing: set[str] = field(default_factory=set)
     rows: Counter[str] = field(default_factory=Counter)
 
 
@@ -295,9 +295,9 @@ class _Asked:
             if self._of_legs:
                 self._of_legs[-1] += whole
 
-    def asked(self, found: int, shared: int, missing: int) -> None:
+    def asked(self, found: Collection[str], shared: Collection[str], missing: Collection[str]) -> None:
         """See `Observer.asked`."""
         innermost = self._inside[-1]
-        innermost.found += found
-        innermost.shared += shared
-        innermost.missing += missing
+        innermost.found.update(found)
+        innermost.missing.update(missing)
+        innermost.shared.update(set(shared) - innermost.missing)

@@ -15,7 +15,7 @@ import hashlib
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
@@ -41,8 +41,11 @@ class Observer(Protocol):
         """Around everything that a stage does, building its index included; stages of legs lie inside."""
         ...
 
-    def asked(self, found: int, shared: int, missing: int) -> None:
-        """Of the innermost stage: rankings that the store holds, that this plan has met before, and all others."""
+    def asked(self, found: Collection[str], shared: Collection[str], missing: Collection[str]) -> None:
+        """Of the innermost stage: rankings that the store holds, that this plan has met before, and all others.
+
+        Each is named the same whenever it is asked for.
+        """
         ...
 
 
@@ -50,7 +53,7 @@ class _Nobody:
     def within(self, kind: str, described: Mapping[str, Any]) -> AbstractContextManager[object]:
         return nullcontext()
 
-    def asked(self, found: int, shared: int, missing: int) -> None:
+    def asked(self, found: Collection[str], shared: Collection[str], missing: Collection[str]) -> None:
         pass
 
 
@@ -76,7 +79,7 @@ class Stages:
         self.observer: Observer = observer or _Nobody()
         self._store = store
         self._in_memory: dict[str, dict[str, bytes]] | None = None if observer is None else {}
-        self._planned: set[tuple[str, str]] = set()
+        self._planned: set[str] = set()
 
     def shared(self, system: System) -> System:
         """A wired system whose retriever and reranker share their results."""
@@ -130,8 +133,9 @@ class Stages:
         """
         held = self.held(unit, parts)
         missing = [position for position, part in enumerate(parts) if part not in held]
-        shared = sum((unit, part) in self._planned for part in parts)
-        self.observer.asked(len(parts) - len(missing) - shared, shared, len(missing))
+        if self._in_memory is not None:
+            names = {unit + part for part in parts if part in held}
+            self.observer.asked(names - self._planned, names & self._planned, {unit + parts[at] for at in missing})
         self.counts[stage, "found"] += len(parts) - len(missing)
         self.counts[stage, "computed"] += len(missing)
         rankings: dict[int, Ranking] = {}
@@ -164,7 +168,7 @@ class Stages:
     def _keep(self, stage: str, unit: str, held: Mapping[str, bytes], new: dict[str, bytes]) -> None:
         if self._in_memory is not None:
             self._in_memory[unit] = {**held, **new}
-            self._planned.update((unit, part) for part in new)
+            self._planned.update(unit + part for part in new)
         else:
             self._store.keep_unit(unit, new, stage)
 

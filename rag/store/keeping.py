@@ -131,8 +131,18 @@ class Store:
 
     def missing(self, space: str, keys: Sequence[str]) -> list[int]:
         """Positions of the keys that are not kept: what a run would compute."""
-        found = self.database.guarded(lambda db: self._read_rows(db, space, keys))
+        found = self.kept_rows(space, keys)
         return [position for position in range(len(keys)) if position not in found]
+
+    def kept_rows(self, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
+        """Position -> row, of those that are kept."""
+        return self.database.guarded(lambda db: self._read_rows(db, space, keys))
+
+    def width(self, space: str) -> int | None:
+        """How many numbers a row of a space holds; None where none is kept."""
+        query = "SELECT width FROM spaces WHERE space = ?"
+        row = self.database.guarded(lambda db: db.execute(query, (space,)).fetchone())
+        return None if row is None else int(row[0])
 
     def _read_rows(self, db: sqlite3.Connection, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
         row = db.execute("SELECT id, width FROM spaces WHERE space = ?", (space,)).fetchone()

@@ -12,7 +12,7 @@ from rag.types import FloatArray
 
 
 class PlanMemo:
-    """A `Memo` that computes nothing: it says how many rows are missing, and puts a unit vector in their place.
+    """A `Memo` that computes nothing: it counts the rows that are missing, and puts a unit vector in their place.
 
     Attributes:
         missing: Rows that are missing by space; a row that is asked for twice counts at the first.
@@ -30,17 +30,25 @@ class PlanMemo:
         batches: Sequence[Sequence[int]],
         compute: Callable[[Sequence[int]], FloatArray],
     ) -> FloatArray:
-        """See `protocols.Memo.rows`; `compute` is never called. Where nothing is missing the rows are the real ones."""
-        missing = {(space, keys[position]) for position in self._store.missing(space, keys)}
-        new = missing - self._planned
+        """See `protocols.Memo.rows`; `compute` is never called. What is kept is the real row."""
+        kept = self._store.kept_rows(space, keys)
+        new = {(space, key) for position, key in enumerate(keys) if position not in kept} - self._planned
         self._planned |= new
         if new:
             self.missing[space] = self.missing.get(space, 0) + len(new)
-        if keys and not missing:
-            return self._store.rows(space, keys, batches, compute)
-        placeholder = np.zeros((len(keys), 1), np.float32)
-        placeholder[:, 0] = 1.0
-        return placeholder
+        if not keys:
+            return np.empty((0, 0), np.float32)
+        rows = np.zeros((len(keys), self._width(space)), np.float32)
+        rows[:, 0] = 1.0
+        for position, row in kept.items():
+            rows[position] = row
+        return rows
+
+    def _width(self, space: str) -> int:
+        """As wide as the rows that are kept, of the space or of the same embedder's other kind; else 1."""
+        query, passage = '"kind":"query"', '"kind":"passage"'
+        other = space.replace(query, passage) if query in space else space.replace(passage, query)
+        return self._store.width(space) or self._store.width(other) or 1
 
 
 def by_what(missing: dict[str, int]) -> dict[str, int]:
