@@ -18,7 +18,8 @@ from rag.pipeline import answer
 from rag.protocols import Silent
 from rag.registry import canonical_json, name_of
 from rag.runner.preparing import Job
-from rag.runner.stages import SharedRetriever, Stages
+from rag.runner.stages import Stages
+from rag.runner.stand_ins import SharedRetriever, shared
 from rag.runner.units import find
 from rag.runner.work import Work
 from rag.store import PlanMemo, Store
@@ -173,8 +174,8 @@ def _system(
     found = find(work.store, work.answers_key(system, label)) is not None
     chunks_found = find(work.store, work.chunks_key(system, searched)) is not None
     wired = dataclasses.replace(system.wired(work.experiment.tokenizer, asked.memo), gate=None)
-    shared = stages.shared(wired)
-    path = _path(version, shared, label, searched)
+    asking = shared(stages, wired)
+    path = _path(version, asking, label, searched)
     chunking, retrieve, rerank, answers = path
     answers.state = "in the store" if found else "to compute"
     if chunking.state == "not needed" and chunks_found:
@@ -190,7 +191,7 @@ def _system(
         chunking.found, chunking.missing = work.documents_found - before[0], work.documents_cut - before[1]
         chunking.state = "to compute"
     questions, snapshot = work.versions()[label].gold.questions, work.versions()[searched].snapshot
-    answer(shared, snapshot, chunks, questions, work.counter(searched))
+    answer(asking, snapshot, chunks, questions, work.counter(searched))
     for (kind, key), seen in asked.seen.items():
         stage = retrieve
         if kind == "rerank":

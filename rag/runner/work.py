@@ -27,6 +27,7 @@ from rag.runner.documents import DocumentCuts
 from rag.runner.keys import library_versions, plugin_sources, unit_key
 from rag.runner.stages import Stages
 from rag.runner.staleness import stale_places, superseded
+from rag.runner.stand_ins import shared
 from rag.runner.tables import (
     ANSWERED,
     answered_tables,
@@ -276,7 +277,7 @@ class Work:
     def _compute_answers(self, system: System, label: str) -> Unit:
         wired = system.wired(self.experiment.tokenizer, self.store)
         if not self.latency:
-            wired = self.stages.shared(wired)
+            wired = shared(self.stages, wired)
         version, searched = self.versions()[label], system.index_version or label
         questions = version.gold.questions[: LATENCY_QUESTIONS if self.latency else None]
         chunks = self.chunks(system, searched)

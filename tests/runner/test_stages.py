@@ -26,7 +26,8 @@ from rag.runner import run as run_job
 from rag.runner.indexes import Built, ChunkHashes, Indexes, chunk_set_hash
 from rag.runner.planning import plan
 from rag.runner.rankings import from_bytes, is_sound, packed, to_bytes, unpacked
-from rag.runner.stages import SharedRetriever, Stages
+from rag.runner.stages import Stages
+from rag.runner.stand_ins import SharedRetriever
 from rag.store import Store
 from rag.store.contents import contents
 from rag.types import Chunk, ChunkSet, Query, Ranking
