@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from rag.protocols import Silent
 from rag.runner import prepare
 from rag.runner import run as run_job
 from rag.runner.planning import Plan, PlannedStage, plan
+from rag.runner.stand_ins import SharedReranker
 from rag.store import Store
 from rag.store.contents import contents, prune
+from rag.types import Ranking
 
 N = len(QUESTIONS)
 
@@ -138,3 +141,27 @@ def test_two_stages_of_one_name_are_told_apart(tmp_path: Path) -> None:
 )
 def test_durations(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+def test_a_stage_that_is_asked_one_question_at_a_time_counts_each_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that fails in a plan is asked again question by question: what the store holds is still found."""
+    store = tmp_path / "store.sqlite"
+    experiment = small_experiment(tmp_path, HASHED)
+    run(experiment, tmp_path / "results", store)
+    write_experiment(experiment, HASHED + "defaults: {context: {top_k: 2}}\n")
+    asked: list[int] = []
+
+    def fails_on_batches(self: SharedReranker, rankings: Sequence[Ranking]) -> Sequence[Ranking]:
+        asked.append(len(rankings))
+        if len(rankings) > 1:
+            whole(self, rankings)
+            raise RuntimeError("not all at once")
+        return whole(self, rankings)
+
+    whole = SharedReranker.rerank
+    monkeypatch.setattr(SharedReranker, "rerank", fails_on_batches)
+    reranked = [stage for stage in planned(experiment, store).stages() if stage.stage == "rerank"]
+    assert [(stage.state, stage.found, stage.missing) for stage in reranked] == [("in the store", N, 0)] * 2
+    assert asked == [N, *[1] * N] * 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +106,33 @@ def test_many_processes_that_make_a_store_at_once_all_succeed(tmp_path: Path) ->
         with Store(file) as store:
             assert sum(kind.entries for kind in contents(store) if kind.kind == "answers") == 120
             assert store.counts.corrupt == 0
+
+
+def test_threads_of_one_process_share_an_open_store(tmp_path: Path) -> None:
+    """A search that is timed runs in a thread of its own."""
+    with Store(tmp_path / "store.sqlite") as store, ThreadPoolExecutor(4) as pool:
+
+        def work(number: int) -> bool:
+            store.keep_unit(str(number), {"a": bytes([number])}, "answers")
+            rows(store)
+            return store.unit(str(number)) == {"a": bytes([number])}
+
+        assert all(pool.map(work, range(40)))
+        assert store.missing(SPACE, KEYS) == []
+
+
+def test_a_thread_that_hangs_in_a_computation_holds_up_nobody(tmp_path: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hang(positions):  # type: ignore[no-untyped-def]
+        begun.set()
+        go_on.wait(30)
+        return np.ones((len(positions), 2), np.float32)
+
+    with Store(tmp_path / "store.sqlite") as store, ThreadPoolExecutor(1) as pool:
+        hanging = pool.submit(store.rows, SPACE, KEYS, [[0, 1, 2]], hang)
+        assert begun.wait(30)
+        store.keep_unit("other", {"a": b"1"}, "answers")
+        assert store.unit("other") == {"a": b"1"}
+        go_on.set()
+        assert hanging.result(30).shape == (3, 2)
