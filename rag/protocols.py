@@ -100,7 +100,12 @@ class Index(Protocol):
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Builds a new index; holds no fitted state. `score_kind` says what its scores are."""
+    """Builds a new index; holds no fitted state. `score_kind` says what its scores are.
+
+    A fusion may list, as `legs_in: ClassVar[tuple[str, ...]]`, the fields that hold retrievers which it does nothing
+    with but build them over the chunks it was given and search them: a run then shares their searches with the systems
+    that use the same retriever alone.
+    """
 
     @property
     def score_kind(self) -> str:

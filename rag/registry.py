@@ -29,6 +29,7 @@ WRAPPERS = {
     "chunker": {"context_text": "contextual"}
 }  # keys that any component of a seam takes -> the built-in, around it
 IDENTITY = "identity"  # field metadata: False where the field does not change results
+STANDS_FOR = "stands_for"  # attribute of whatever is put in a component's place: the component, whose name it bears
 
 _PACKAGES = {
     "chunker": "rag.chunkers",
@@ -211,6 +212,7 @@ def name_of(component: object) -> tuple[str, str]:
     Raises:
         InputError: Its class was never registered.
     """
+    component = _itself(component)
     cls = component if isinstance(component, type) else type(component)
     for key, registered in _registered.items():
         if registered is cls:
@@ -227,6 +229,7 @@ def identity(component: object) -> dict[str, Any]:
     component may define `fingerprint() -> str` for what its fields do not say (the hash of a model's weights). Its
     sha256 over canonical JSON (`identity_hash`) is what caches are keyed by.
     """
+    component = _itself(component)
     seam, name = name_of(component)
     cls = type(component)
     described: dict[str, Any] = {"seam": seam, "use": name, "version": getattr(cls, "version", "")}
@@ -258,7 +261,13 @@ def source_hash(component: object) -> str:
     return hashlib.sha256(written).hexdigest() if written else ""
 
 
+def _itself(component: object) -> object:
+    """A component, or what a stand-in stands for."""
+    return component if isinstance(component, type) else getattr(component, STANDS_FOR, component)
+
+
 def _plain(value: Any) -> Any:
+    value = _itself(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if type(value) in _registered.values() or type(value) in _adopted:
             return identity(value)

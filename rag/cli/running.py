@@ -144,9 +144,9 @@ def _plan(job: Job, store: Store, json: bool) -> None:
 
     planned = plan(job, store)
     if json:
-        show.as_json({"units": [unit.plain() for unit in planned]})
-        return
-    show.blocks(plan_blocks(planned))
+        show.as_json(planned.plain())
+    else:
+        show.blocks(plan_blocks(planned))
 
 
 def _score(

@@ -341,7 +341,9 @@ def _swept(
             )  # fmt: skip
         return {}
     axes = [
-        [(path, value) for value in node.value] for path, node in over.value.items() if isinstance(node.value, list)
+        [(path, value, _short(value, node.value)) for value in node.value]
+        for path, node in over.value.items()
+        if isinstance(node.value, list)
     ]
     mode = sweep.value.get("mode")
     one_at_a_time = mode is not None and mode.value == "one-at-a-time"
@@ -349,22 +351,30 @@ def _swept(
     made: dict[str, tuple[Node, str | None]] = {}
     for point in points:
         node = merged[base][0]
-        for path, value in point:
+        for path, value, _ in point:
             changed = value
             for part in reversed(path.split(".")):
                 changed = Node({part: changed}, value.file, value.line, {part: value.line})
             node = _merge(node, changed)
-        name = f"{base} {', '.join(f'{path}={_short(value)}' for path, value in point)}"
+        name = f"{base} {', '.join(f'{path}={short}' for path, _, short in point)}"
         if name in made or name in merged:
             faults.add(f"two systems are named {name!r}", file=sweep.file, line=sweep.line, path="sweep.over")
         made[name] = (node, base)
     return made
 
 
-def _short(node: Node) -> str:
-    if isinstance(node.value, dict):
-        return str(node.value["use"].value) if "use" in node.value else str(node.plain())
-    return str(node.value)
+def _short(node: Node, axis: list[Node]) -> str:
+    """A value's name in a sweep: a component's `use`, with its other keys where the axis has that name twice."""
+    if not isinstance(node.value, dict):
+        return "none" if node.value is None else str(node.value)
+    if "use" not in node.value:
+        return str(node.plain())
+    name = str(node.value["use"].value)
+    named = [other for other in axis if isinstance(other.value, dict) and "use" in other.value]
+    if sum(str(other.value["use"].value) == name for other in named) > 1:
+        others = ", ".join(f"{key}={value.plain()}" for key, value in node.value.items() if key != "use")
+        return f"{name} {others}".rstrip()
+    return name
 
 
 def _system(name: str, parent: str | None, node: Node, faults: Faults) -> System | None:

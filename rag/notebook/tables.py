@@ -15,7 +15,7 @@ from rag.report.planning import plan_blocks
 from rag.report.scores import scores_blocks
 from rag.report.tables import Block, Table
 from rag.retrievals import retrievals
-from rag.runner.planning import PlannedUnit
+from rag.runner.planning import Plan
 from rag.scoring import Scores
 
 if TYPE_CHECKING:
@@ -86,10 +86,10 @@ def retrievals_view(run: Records, which: str, systems: Sequence[str] | None, ver
     )
 
 
-def plan_view(planned: Sequence[PlannedUnit]) -> View:
+def plan_view(planned: Plan) -> View:
     """What a run would compute; a row of the frame is a system on a version."""
     rows = [
         {**{name: value for name, value in unit.plain().items() if name != "missing"}, **unit.missing}
-        for unit in planned
+        for unit in planned.units
     ]
     return View(tuple(plan_blocks(planned)), lambda: frame_of(rows))

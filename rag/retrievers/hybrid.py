@@ -64,6 +64,7 @@ class HybridRetriever:
     """
 
     version: ClassVar[str] = "1"
+    legs_in: ClassVar[tuple[str, ...]] = ("of",)
 
     of: tuple[Retriever, ...]
     fusion: Fusion = field(default_factory=Fusion)

@@ -59,7 +59,7 @@ class DocumentCuts:
     def keep(self) -> None:
         """Write what was cut."""
         if self._new:
-            self._store.keep_unit(self._key, self._new)
+            self._store.keep_unit(self._key, self._new, "cuts")
             self._held, self._new = {**self._held, **self._new}, {}
 
 

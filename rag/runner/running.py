@@ -77,7 +77,12 @@ def run(job: Job, *, results: Path, store: Store, progress: Progress, latency: b
         "run_id": run_id,
         "config_hash": config_hash,
         "git": git_state(job.experiment.file.parent),
-        "cache": {**store.counts.plain(), **work.documents(), "notes": list(store.notes)},
+        "cache": {
+            **store.counts.plain(),
+            **work.documents(),
+            "stages": work.stages.plain(),
+            "notes": list(store.notes),
+        },
         "started": started.isoformat(timespec="seconds"),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "status": "complete",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,13 +153,22 @@ def chunk_table(chunking_id: str, label: str, chunks: ChunkSet, superseded: Sequ
     )
 
 
-def answered_tables(label: str, outcomes: Sequence[Outcome], chunk_ids: Sequence[str]) -> dict[str, pa.Table]:
-    """`queries`, `candidates`, `claims` and `timings` of one system on one version; the column `system` is "" here."""
+def answered_tables(
+    label: str, outcomes: Sequence[Outcome], chunk_ids: Sequence[str], found: Collection[tuple[str, str]] = ()
+) -> dict[str, pa.Table]:
+    """`queries`, `candidates`, `claims` and `timings` of one system on one version; the column `system` is "" here.
+
+    Args:
+        label: The version of the questions.
+        outcomes: One a question.
+        chunk_ids: Of all chunks.
+        found: (stage, question) of the rankings that were found and not computed.
+    """
     return {
         "queries": _query_table(label, outcomes),
         "candidates": _candidate_table(label, outcomes, chunk_ids),
         "claims": empty("claims"),
-        "timings": _timing_table(label, outcomes),
+        "timings": _timing_table(label, outcomes, found),
     }
 
 
@@ -283,7 +292,7 @@ def _candidate_table(label: str, outcomes: Sequence[Outcome], chunk_ids: Sequenc
     )
 
 
-def _timing_table(label: str, outcomes: Sequence[Outcome]) -> pa.Table:
+def _timing_table(label: str, outcomes: Sequence[Outcome], found: Collection[tuple[str, str]]) -> pa.Table:
     rows = [(outcome.question.question_id, timing) for outcome in outcomes for timing in outcome.timings]
     return table(
         "timings",
@@ -293,7 +302,7 @@ def _timing_table(label: str, outcomes: Sequence[Outcome]) -> pa.Table:
             "question_id": [question_id for question_id, _ in rows],
             "stage": [timing.stage for _, timing in rows],
             "ms": [timing.ms for _, timing in rows],
-            "cached": [False] * len(rows),
+            "cached": [(timing.stage, question_id) in found for question_id, timing in rows],
             "batch_size": [timing.batch_size for _, timing in rows],
         },
     )

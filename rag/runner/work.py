@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import rag
 from rag import registry
 from rag.chunking import chunk_snapshot
-from rag.config import Experiment
 from rag.context import TokenCounter
 from rag.corpus import DatasetFile, load_snapshot
 from rag.datasets import Version, dataset_keys, load_versions
@@ -25,8 +24,10 @@ from rag.pipeline import answer
 from rag.protocols import Memo, Progress
 from rag.records import RECORDED, SCHEMA_VERSION, concatenate
 from rag.runner.documents import DocumentCuts
-from rag.runner.preparing import Job
+from rag.runner.keys import library_versions, plugin_sources, unit_key
+from rag.runner.stages import Stages
 from rag.runner.staleness import stale_places, superseded
+from rag.runner.stand_ins import shared
 from rag.runner.tables import (
     ANSWERED,
     answered_tables,
@@ -38,13 +39,16 @@ from rag.runner.tables import (
     question_table,
     stale_gold_table,
 )
-from rag.runner.units import Unit, find, found_or_computed, keep, library_versions, plugin_sources, unit_key
+from rag.runner.units import Unit, find, found_or_computed, keep
 from rag.store import Store
 from rag.systems import System, wire
 from rag.types import ChunkSet, Snapshot
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rag.config import Experiment
+    from rag.runner.preparing import Job
 
 LATENCY_QUESTIONS = 200
 
@@ -60,6 +64,7 @@ class Work:
         self.indexed = tuple(label for label in job.dataset.labels if label in {*job.labels, *indexed})
         self.store = store
         self.memo: Memo = store  # what a chunker's vectors are kept in
+        self.stages = Stages(store)
         self.documents_found = self.documents_cut = 0
         self.progress = progress
         self.latency = latency
@@ -112,7 +117,9 @@ class Work:
         notes: list[str] = []
         versions: list[dict[str, Any]] = []
         for label in self.labels:
-            unit, _ = found_or_computed(self.store, self._dataset_unit_key(label), partial(self._dataset_unit, label))
+            unit, _ = found_or_computed(
+                self.store, self._dataset_unit_key(label), partial(self._dataset_unit, label), "dataset"
+            )
             for name in ("documents", "questions", "gold"):
                 parts[name].append(unit.tables[name])
             versions.append({"label": label, **unit.notes["version"]})
@@ -120,7 +127,7 @@ class Work:
         for label in self.indexed:
             if label not in self.labels:  # searched by an index that was not built again; nobody's questions
                 unit, _ = found_or_computed(
-                    self.store, self._dataset_unit_key(label), partial(self._dataset_unit, label)
+                    self.store, self._dataset_unit_key(label), partial(self._dataset_unit, label), "dataset"
                 )
                 parts["documents"].append(unit.tables["documents"])
         total = len(self.labels) * len(self.experiment.systems)
@@ -134,7 +141,10 @@ class Work:
                 if (system.chunking_id(), searched) not in chunked:
                     chunked.add((system.chunking_id(), searched))
                     unit, _ = found_or_computed(
-                        self.store, self.chunks_key(system, searched), partial(self._chunk_unit, system, searched)
+                        self.store,
+                        self.chunks_key(system, searched),
+                        partial(self._chunk_unit, system, searched),
+                        "chunks",
                     )
                     parts["chunks"].append(unit.tables["chunks"])
                     notes.extend(f"{place}: {note}" for note in unit.notes["notes"])
@@ -143,7 +153,9 @@ class Work:
                     key = unit_key(
                         "stale_gold", dataset=self.keys[label], label=label, index=searched, latency=self.latency
                     )
-                    unit, _ = found_or_computed(self.store, key, partial(self._stale_unit, label, searched))
+                    unit, _ = found_or_computed(
+                        self.store, key, partial(self._stale_unit, label, searched), "stale_gold"
+                    )
                     parts["stale_gold"].append(unit.tables["stale_gold"])
                 unit = self._answers(system, label, place)
                 for name in ANSWERED:
@@ -169,15 +181,14 @@ class Work:
         if key not in self._chunks:
             chunker = wire(system.chunker, self.experiment.tokenizer, self.memo)
             snapshot = self.versions()[label].snapshot
-            if self.memo is not self.store:  # a plan: nothing is kept
-                self._chunks[key] = chunk_snapshot(chunker, snapshot)
-                return self._chunks[key]
             identity = registry.identity(system.chunker)
             cuts = DocumentCuts(chunker, unit_key("cuts", chunker=identity, plugins=plugin_sources(system)), self.store)
             self._chunks[key] = chunk_snapshot(chunker, snapshot, cuts.chunk)
-            cuts.keep()
             self.documents_found += cuts.found
             self.documents_cut += cuts.cut
+            if self.memo is not self.store:  # a plan: nothing is kept
+                return self._chunks[key]
+            cuts.keep()
             if cuts.found and cuts.cut:
                 self.progress.say(f"{label}: {cuts.cut} of {cuts.found + cuts.cut} documents were cut anew")
         return self._chunks[key]
@@ -260,11 +271,13 @@ class Work:
         unit = self._compute_answers(system, label)
         self.computed.append(place)
         if unit.notes["errors"] == 0 and not self.latency:  # a failure may be the moment's: try again next time
-            keep(self.store, key, unit)
+            keep(self.store, key, unit, "answers")
         return unit
 
     def _compute_answers(self, system: System, label: str) -> Unit:
         wired = system.wired(self.experiment.tokenizer, self.store)
+        if not self.latency:
+            wired = shared(self.stages, wired)
         version, searched = self.versions()[label], system.index_version or label
         questions = version.gold.questions[: LATENCY_QUESTIONS if self.latency else None]
         chunks = self.chunks(system, searched)
@@ -282,7 +295,7 @@ class Work:
         if errors:
             first = next(outcome.error for outcome in outcomes if outcome.status == "error")
             notes.append(f"{errors} of {len(outcomes)} questions failed; the first: {first}")
-        tables = answered_tables(label, outcomes, chunks.chunk_ids)
+        tables = answered_tables(label, outcomes, chunks.chunk_ids, set() if self.latency else self.stages.found)
         return Unit(tables, {"notes": notes, "errors": errors, "questions": len(outcomes)})
 
     def _manifest(self, versions: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:

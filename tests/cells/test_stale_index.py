@@ -311,18 +311,18 @@ def test_a_plan_names_what_the_old_index_needs_and_then_nothing(tmp_path: Path) 
     old = V1 | {"gone.md": "What costs a wire to the moon?"}
     experiment = small_experiment(tmp_path, dense, questions=(X, Y), versions={"v1": old, "v2": V2}, base="v2")
     with Store(tmp_path / "results" / "store.sqlite") as store:
-        before = plan(prepare(experiment), store)
+        before = plan(prepare(experiment), store).units
     assert [(unit.system, unit.corpus_version, unit.found, unit.chunks_found) for unit in before] == [
         ("fresh", "v2", False, False), ("stale", "v2", False, False),
     ]  # fmt: skip
     # v2 has three passages; of the three of v1 two are others. The two questions are the same.
     assert [unit.missing for unit in before] == [
         {"passage vectors": 3, "query vectors": 2},
-        {"passage vectors": 2, "query vectors": 0},
+        {"passage vectors": 2},
     ]
     again(experiment)
     with Store(tmp_path / "results" / "store.sqlite") as store:
-        after = plan(prepare(experiment), store)
+        after = plan(prepare(experiment), store).units
     assert [(unit.found, unit.chunks_found, unit.missing) for unit in after] == [(True, True, {})] * 2
 
 

@@ -129,6 +129,16 @@ def test_a_sweep_over_components(load: Any) -> None:
     )
 
 
+def test_a_sweep_over_one_component_in_several_settings_and_none(load: Any) -> None:
+    rerankers = "[null, {use: late-interaction, EMBEDDER}, {use: late-interaction, blend: true, EMBEDDER}]"
+    written = rerankers.replace("EMBEDDER", "embedder: {use: hashing, dim: 8}")
+    experiment = load(LEXICAL + f"sweep: {{base: keyword, over: {{reranker: {written}}}}}\n")
+    swept = experiment.systems[2:]
+    assert [system.reranker and system.reranker.blend for system in swept] == [None, False, True]
+    assert swept[0].name == "keyword reranker=none"
+    assert swept[2].name.startswith("keyword reranker=late-interaction blend=true, embedder=")
+
+
 @pytest.mark.parametrize(
     ("sweep", "line"),
     [

@@ -101,7 +101,11 @@ def test_plan_prints_what_is_missing_and_writes_no_run(tmp_path: Path) -> None:
     assert units[0]["missing"]["passage vectors"] > 0
     assert not (tmp_path / "results" / "small").exists()
     shown = typed("run", "small.yaml", "--plan", cwd=tmp_path)
-    assert re.search(r"dense +v1 +to cut +to run +\d+ passage vectors, 4 query vectors", shown.stdout)
+    assert re.search(
+        r"retrieve: dense, depth 100  to compute \(4 rankings\) · \d+ passages to embed, 4 queries to embed",
+        shown.stdout,
+    )
+    assert "How long is not known: unknown rate of hashing on this machine" in shown.stdout
     assert typed("run", "small.yaml", cwd=tmp_path).returncode == 0
     assert {tuple(unit["missing"]) for unit in document("run", "small.yaml", "--plan", cwd=tmp_path)["units"]} == {()}
 

@@ -17,6 +17,7 @@ from datasets_for_tests import environment
 
 from rag.errors import InputError
 from rag.store import PlanMemo, Store
+from rag.store.planning import by_what
 from rag.types import FloatArray
 
 SPACE = '{"embed":{"use":"x"},"kind":"passage"}'
@@ -175,7 +176,7 @@ def test_a_store_that_cannot_be_written_is_the_users_to_mend(tmp_path: Path) -> 
 
 
 def test_a_lock_that_does_not_end_is_one_line(store: Store, tmp_path: Path) -> None:
-    store._connection.execute("PRAGMA busy_timeout=10")
+    store.database.connection.execute("PRAGMA busy_timeout=10")
     other = sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(InputError, match="the store cannot be used: database is locked"):
@@ -201,11 +202,11 @@ def test_a_plan_counts_each_missing_row_once_and_computes_none(store: Store) -> 
     store.rows(SPACE, KEYS[:3], [[0, 1, 2]], Compute())
     memo, compute = PlanMemo(store), Compute()
     assert memo.rows(SPACE, KEYS, BATCHES, compute).shape[0] == 10
-    assert memo.missing == {"passage vectors": 7}
+    assert memo.missing == {SPACE: 7}
     memo.rows(SPACE, KEYS, BATCHES, compute)
     memo.rows(SPACE.replace("passage", "query"), KEYS[:2], [[0, 1]], compute)
     memo.rows('{"pairs":1}', KEYS[:1], [[0]], compute)
-    assert memo.missing == {"passage vectors": 7, "query vectors": 2, "pair scores": 1}
+    assert by_what(memo.missing) == {"passage vectors": 7, "query vectors": 2, "pair scores": 1}
     assert compute.asked == []
 
 
