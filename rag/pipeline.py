@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from rag.context import TokenCounter, TokenLedger, build_context
 from rag.errors import ComponentError, InputError, MissingDependencyError, described
+from rag.patience import Patience
 from rag.protocols import Index
 from rag.registry import name_of
 from rag.systems import System
@@ -115,24 +117,26 @@ def answer(
     """
     outcomes = {question.question_id: Outcome(question) for question in questions}
     documents = {document.doc_id: document for document in snapshot.documents}
+    retrieving, reranking = Patience(system.timeout), Patience(system.timeout)
     for group, visible in _visible_sets(questions, chunks, documents):
         waiting = [outcomes[question.question_id] for question in group]
         subset = chunks if len(visible) == len(chunks) else chunks.select(visible)
         try:
-            index = system.retriever.build(subset)
+            index = retrieving.call(partial(system.retriever.build, subset))
         except _STOP:
             raise
         except Exception as error:
             for outcome in waiting:
                 _fail(outcome, f"retriever {name_of(system.retriever)[1]!r}: {described(error)}")
             continue
+        ask = partial(_ask, system, retrieving, reranking, index, subset, visible, counter)
         if alone is None:
-            _ask(system, index, subset, visible, waiting, counter)
+            ask(waiting)
             continue
         with alone():
-            _ask(system, index, subset, visible, [Outcome(waiting[0].question)], counter)
+            ask([Outcome(waiting[0].question)])
             for outcome in waiting:
-                _ask(system, index, subset, visible, [outcome], counter)
+                ask([outcome])
     return [outcomes[question.question_id] for question in questions]
 
 
@@ -158,7 +162,14 @@ def _visible_sets(
 
 
 def _ask(
-    system: System, index: Index, subset: ChunkSet, visible: IntArray, outcomes: list[Outcome], counter: TokenCounter
+    system: System,
+    retrieving: Patience,
+    reranking: Patience,
+    index: Index,
+    subset: ChunkSet,
+    visible: IntArray,
+    counter: TokenCounter,
+    outcomes: list[Outcome],
 ) -> None:
     queries = [Query(o.question.question_id, o.question.text, o.question.principal) for o in outcomes]
     name = name_of(system.retriever)[1]
@@ -167,7 +178,9 @@ def _ask(
         "retrieve",
         outcomes,
         queries,
-        lambda batch: _checked(index.search(batch, system.depth), batch, subset, system.depth),
+        lambda batch: _checked(
+            retrieving.call(partial(index.search, batch, system.depth)), batch, subset, system.depth
+        ),
     )
     for outcome, ranking in found:
         for leg in ranking.legs:
@@ -182,7 +195,7 @@ def _ask(
             "rerank",
             [outcome for outcome, _ in found],
             heads,
-            lambda batch: _same_candidates(system.reranker.rerank(batch), batch),
+            lambda batch: _same_candidates(reranking.call(partial(system.reranker.rerank, batch)), batch),
         ):
             outcome.stages.append(_stage_rows(ranking, visible))
             reranked[outcome.question.question_id] = ranking

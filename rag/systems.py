@@ -28,6 +28,8 @@ class System:
         parent: The system that it extends, the previous rung of a ladder; None for the first.
         index_version: The corpus version that it searches whatever is asked: an index that was not built again. None
             searches the version of the questions.
+        timeout: Seconds that a call into the retriever or the reranker may take; None waits for ever. Not part of the
+            identity: a question that was given up is an error, and errors are not kept.
     """
 
     name: str
@@ -42,6 +44,7 @@ class System:
     candidates: int
     context: ContextSettings
     index_version: str | None = None
+    timeout: float | None = None
 
     def identity(self) -> dict[str, Any]:
         """Everything that decides this system's results; not its name."""
@@ -68,7 +71,8 @@ class System:
 
     def plain(self) -> dict[str, Any]:
         """The resolved system as plain values, for `config.yaml`."""
-        return {"parent": self.parent, **self.identity()}
+        waits = {} if self.timeout is None else {"timeout": self.timeout}
+        return {"parent": self.parent, **self.identity(), **waits}
 
 
 def wire(component: Any, tokenizer: Tokenizer, memo: Memo) -> Any:

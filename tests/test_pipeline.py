@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -320,6 +321,55 @@ def test_an_interrupt_is_never_an_error_row() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run(system(FakeRetriever(stop)), DOCS, ask("x", "y"))
+
+
+def test_a_question_that_hangs_is_one_error_row() -> None:
+    never = threading.Event()
+
+    def hangs(chunks: ChunkSet, queries: Sequence[Query], k: int) -> list[Ranking]:
+        if any("hang" in query.text for query in queries):
+            never.wait()
+        return by_length(chunks, queries, k)
+
+    outcomes = run(system(FakeRetriever(hangs), timeout=0.2), DOCS, ask("x", "hang", "y"))
+    assert [outcome.status for outcome in outcomes] == ["ok", "error", "ok"]
+    assert outcomes[1].error == "retriever 'pipeline-fake': did not answer within 0.2 s"
+    assert rows(outcomes[2], "retrieve") == [2, 4, 1, 3, 0]
+    never.set()
+
+
+def test_a_backend_that_hangs_for_good_holds_up_a_few_calls_alone() -> None:
+    never, calls = threading.Event(), []
+
+    def hangs(rankings: Sequence[Ranking]) -> list[Ranking]:
+        calls.append(len(rankings))
+        never.wait()
+        return []
+
+    outcomes = run(system(reranker=FakeReranker(hangs), timeout=0.05), DOCS, ask(*"abcdef"))
+    assert calls == [6, 1, 1]
+    assert {outcome.status for outcome in outcomes} == {"error"}
+    assert outcomes[0].error == "reranker 'pipeline-fake': did not answer within 0.05 s"
+    assert outcomes[5].error == "reranker 'pipeline-fake': not asked: 3 calls before took longer than 0.05 s"
+    assert rows(outcomes[5], "retrieve") == [2, 4, 1, 3, 0]
+    never.set()
+
+
+def test_an_index_whose_building_hangs_fails_its_questions() -> None:
+    never = threading.Event()
+
+    @register("retriever", "pipeline-slow-to-build")
+    @dataclass(frozen=True)
+    class Slow:
+        version: ClassVar[str] = "1"
+        score_kind: ClassVar[str] = "length"
+
+        def build(self, chunks: ChunkSet) -> Any:
+            never.wait()
+
+    outcomes = run(system(Slow(), timeout=0.05), DOCS, ask("x"))
+    assert outcomes[0].error == "retriever 'pipeline-slow-to-build': did not answer within 0.05 s"
+    never.set()
 
 
 def test_an_index_that_cannot_be_built_fails_the_questions_of_its_set_alone() -> None:

@@ -401,7 +401,7 @@ def _system(name: str, parent: str | None, node: Node, faults: Faults) -> System
         return None
     settings = ContextSettings(**model.context.model_dump())
     return System(name, parent, **parts, depth=model.depth, candidates=model.candidates, context=settings,
-                  index_version=model.index_version)  # fmt: skip
+                  index_version=model.index_version, timeout=model.timeout)  # fmt: skip
 
 
 def _tokenizer(name: str, systems: list[System]) -> Tokenizer:

@@ -35,6 +35,7 @@ def _folder_name(value: str) -> str:
 Whole = Annotated[int, BeforeValidator(_unquoted)]
 Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_unquoted)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), BeforeValidator(_unquoted)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_unquoted)]
 Switch = Annotated[bool, BeforeValidator(_unquoted)]
 Component = Annotated[dict[str, Any], BeforeValidator(_component)]
 
@@ -68,6 +69,7 @@ class SystemModel(Strict):
     candidates: Positive = 20
     context: ContextModel = ContextModel()
     index_version: str | None = None
+    timeout: Seconds | None = None
 
 
 class DefaultsModel(Strict):
@@ -76,6 +78,7 @@ class DefaultsModel(Strict):
     depth: Positive = 100
     candidates: Positive = 20
     context: ContextModel = ContextModel()
+    timeout: Seconds | None = None
     gate: Component | None = None
     generator: Component | None = None
     router: Component | None = None

@@ -30,9 +30,8 @@ SEARCHES = (  # the source that decides what a retriever or a reranker returns f
 )  # fmt: skip
 COMPUTES = (  # the source that decides what any unit holds; what only reads records, or is typed, is not in it
     *SEARCHES, "chunkers", "chunking.py", "corpus", "datasets.py", "gates", "generators", "gold", "markdown",
-    "pipeline.py", "records.py", "routers", "runner/documents.py", "runner/staleness.py", "runner/tables.py",
-    "runner/units.py", "runner/work.py",
-    "yamltext.py",
+    "patience.py", "pipeline.py", "records.py", "routers", "runner/documents.py", "runner/staleness.py",
+    "runner/tables.py", "runner/units.py", "runner/work.py", "yamltext.py",
 )  # fmt: skip
 
 

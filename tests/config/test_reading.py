@@ -319,6 +319,7 @@ def test_every_key_of_the_schema_has_a_place() -> None:
         "candidates",
         "context",
         "index_version",
+        "timeout",
     } - {"embedder"}
     fields = {field.name for field in dataclasses.fields(Experiment)}
     assert set(ExperimentModel.model_fields) - fields == {"sweep", "defaults", "tokenizer"} - fields
@@ -454,3 +455,12 @@ def test_the_schema_knows_context_text_on_every_chunker() -> None:
     assert all("context_text" in chunker["properties"] for chunker in chunkers)
     listed = {item["use"]: item["fields"] for item in described_components() if item["seam"] == "chunker"}
     assert "context_text" in listed["fixed"]
+
+
+def test_a_timeout_reaches_its_system_and_is_no_part_of_what_it_is(load: Any) -> None:
+    plain = load(LEXICAL)
+    waiting = load(LEXICAL + "defaults: {timeout: 2.5}\n")
+    assert [system.timeout for system in waiting.systems] == [2.5] * len(waiting.systems)
+    assert [one.identity() for one in waiting.systems] == [one.identity() for one in plain.systems]
+    assert waiting.systems[0].plain()["timeout"] == 2.5
+    assert "timeout" not in plain.systems[0].plain()
