@@ -16,8 +16,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-import numpy as np
-
 from rag import registry
 from rag.errors import RagWarning
 from rag.protocols import Index
@@ -160,7 +158,7 @@ class SharedReranker:
 
         def keepable(position: int, ranking: Ranking) -> bool:
             sound = is_sound(ranking, queries[position], chunks, ("rerank",))
-            return sound and np.array_equal(np.sort(ranking.rows), np.sort(rankings[position].rows))
+            return sound and set(ranking.rows.tolist()) == set(rankings[position].rows.tolist())
 
         with self._stages.observer.within("rerank", self.described):
             return self._stages.through(
