@@ -6,7 +6,8 @@ The query and the chunks are not part of it: whoever reads it back hands in its 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,14 @@ _LENGTH = 4  # bytes that say how long the header is
 def to_bytes(ranking: Ranking) -> bytes:
     """The content of a ranking, equal for equal rankings; `from_bytes` reads it."""
     arrays: list[Any] = []
-    header = canonical_json(_described(ranking, arrays)).encode()
-    return len(header).to_bytes(_LENGTH) + header + b"".join(array.tobytes() for array in arrays)
+    header = _header(_shape(ranking, arrays))
+    return b"".join((len(header).to_bytes(_LENGTH), header, *(array.tobytes() for array in arrays)))
 
 
 def from_bytes(content: bytes, query: Query, chunks: ChunkSet) -> Ranking:
     """The ranking that `to_bytes` was given, of this query over these chunks; its arrays may be written to."""
     start = _LENGTH + int.from_bytes(content[:_LENGTH])
-    return _ranking(json.loads(content[_LENGTH:start]), _Reader(content, start), query, chunks)
+    return _ranking(_parsed(content[_LENGTH:start]), _Reader(content, start), query, chunks)
 
 
 def packed(content: bytes) -> bytes:
@@ -58,7 +59,8 @@ def is_sound(ranking: Ranking, query: Query, chunks: ChunkSet, stages: tuple[str
     listed = rows.tolist()  # of at most a few hundred: sets are faster than numpy here
     if listed and (min(listed) < 0 or max(listed) >= len(chunks) or len(set(listed)) != len(listed)):
         return False
-    if not np.isfinite(scores).all() or (scores[1:] > scores[:-1]).any():
+    # Descending and not NaN, so that all are finite where the first and the last are.
+    if listed and not ((scores[1:] <= scores[:-1]).all() and isfinite(scores[0]) and isfinite(scores[-1])):
         return False
     columns = [np.asarray(column) for column in ranking.features.values()]
     return all(column.shape == rows.shape and column.dtype.kind in "fi" for column in columns) and all(
@@ -66,22 +68,29 @@ def is_sound(ranking: Ranking, query: Query, chunks: ChunkSet, stages: tuple[str
     )
 
 
-def _described(ranking: Ranking, arrays: list[Any]) -> dict[str, Any]:
-    """A ranking without its numbers, which are appended to `arrays` in the order in which `_ranking` reads them."""
+# Stage, kind, columns and shapes of the legs: the same for nearly all rankings of a stage, so both ways are remembered.
+_Shape = tuple[str, str, tuple[tuple[str, str, int], ...], tuple[Any, ...]]
 
-    def column(values: Any) -> list[Any]:
+
+def _shape(ranking: Ranking, arrays: list[Any]) -> _Shape:
+    """A ranking without its numbers, which are appended to `arrays` in the order in which `_ranking` reads them."""
+    named = (("rows", ranking.rows), ("scores", ranking.scores), *ranking.features.items())
+    columns = []
+    for name, values in named:
         array = np.ascontiguousarray(values)
         arrays.append(array)
-        return [array.dtype.str, len(array)]
+        columns.append((name, array.dtype.str, len(array)))
+    return ranking.stage, ranking.score_kind, tuple(columns), tuple(_shape(leg, arrays) for leg in ranking.legs)
 
-    return {
-        "stage": ranking.stage,
-        "kind": ranking.score_kind,
-        "rows": column(ranking.rows),
-        "scores": column(ranking.scores),
-        "features": [[name, *column(values)] for name, values in ranking.features.items()],
-        "legs": [_described(leg, arrays) for leg in ranking.legs],
-    }
+
+@lru_cache(maxsize=4096)
+def _header(shape: _Shape) -> bytes:
+    return canonical_json(shape).encode()
+
+
+@lru_cache(maxsize=4096)
+def _parsed(header: bytes) -> Any:
+    return json.loads(header)
 
 
 class _Reader:
@@ -94,8 +103,9 @@ class _Reader:
         return array
 
 
-def _ranking(described: Mapping[str, Any], reader: _Reader, query: Query, chunks: ChunkSet) -> Ranking:
-    rows, scores = reader.column(*described["rows"]), reader.column(*described["scores"])
-    features = {name: reader.column(dtype, length) for name, dtype, length in described["features"]}
-    legs = tuple(_ranking(leg, reader, query, chunks) for leg in described["legs"])
-    return Ranking(query, described["stage"], described["kind"], chunks, rows, scores, features, legs)
+def _ranking(shape: Any, reader: _Reader, query: Query, chunks: ChunkSet) -> Ranking:
+    stage, kind, columns, legs = shape
+    read = [(name, reader.column(dtype, length)) for name, dtype, length in columns]
+    (_, rows), (_, scores), *features = read
+    made = tuple(_ranking(leg, reader, query, chunks) for leg in legs)
+    return Ranking(query, stage, kind, chunks, rows, scores, dict(features), made)

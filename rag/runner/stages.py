@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ from rag.store import Store
 from rag.types import ChunkSet, Query, Ranking
 
 _SAID = "said"  # the part of a unit that holds what was warned of
+_RECENT = 50_000_000  # bytes of rankings that a run need not read back
 
 
 class Observer(Protocol):
@@ -52,6 +53,7 @@ class Stages:
     Attributes:
         counts: (`retrieve` or `rerank`, `found` or `computed`) -> rankings; a fusion's legs count by themselves.
         found: (stage, query id) of what the pipeline asked for and the store held, since `begin`.
+        heard: Where the caller collects warnings while a system is asked.
     """
 
     def __init__(self, store: Store, *, observer: Observer | None = None) -> None:
@@ -64,11 +66,25 @@ class Stages:
         """
         self.counts: Counter[tuple[str, str]] = Counter()
         self.found: set[tuple[str, str]] = set()
+        self.heard: list[warnings.WarningMessage] = []
         self.indexes, self.hashes = Indexes(), ChunkHashes()
         self.observer: Observer = observer or _Nobody()
         self._store = store
         self._in_memory: dict[str, dict[str, bytes]] | None = None if observer is None else {}
         self._planned: set[str] = set()
+        self._recent: OrderedDict[str, dict[str, bytes]] = OrderedDict()  # what this run has computed last
+        self._recent_bytes = 0
+
+    @contextmanager
+    def listening(self) -> Iterator[list[str]]:
+        """The texts of the `RagWarning`s inside, as far as `heard` grows.
+
+        Nothing of the `warnings` module is changed here: this runs in a thread that may hang and be left behind.
+        """
+        texts: list[str] = []
+        before = len(self.heard)
+        yield texts
+        texts += [str(one.message) for one in self.heard[before:] if issubclass(one.category, RagWarning)]
 
     def begin(self) -> None:
         """Another system is asked."""
@@ -87,8 +103,17 @@ class Stages:
 
     def held(self, unit: str, parts: Sequence[str]) -> dict[str, bytes]:
         """Those of these parts of a stage's unit that are held, and what was warned of."""
-        in_memory = {} if self._in_memory is None else self._in_memory.get(unit, {})
-        return {**(self._store.unit(unit, (*parts, _SAID)) or {}), **in_memory}
+        if self._in_memory is not None:
+            return {**self._stored(unit, parts), **self._in_memory.get(unit, {})}
+        recent = self._recent.get(unit, {})
+        if all(part in recent for part in parts):
+            self._recent.move_to_end(unit)
+            return recent
+        return self._stored(unit, parts)
+
+    def _stored(self, unit: str, parts: Sequence[str]) -> dict[str, bytes]:
+        found = self._store.unit(unit, (*parts, _SAID)) or {}
+        return {part: unpacked(content) for part, content in found.items()}
 
     def through(
         self,
@@ -122,19 +147,19 @@ class Stages:
         self.counts[stage, "computed"] += len(missing)
         rankings: dict[int, Ranking] = {}
         said: list[str] = []
-        known: list[str] | None = json.loads(unpacked(held[_SAID])) if _SAID in held else None
+        known: list[str] | None = json.loads(held[_SAID]) if _SAID in held else None
         asked = {(stage, query.query_id) for query in queries}
         if missing:
-            with listening() as said:
+            with self.listening() as said:
                 computed = compute(missing)
             if len(computed) != len(missing):
                 return computed  # the pipeline refuses it
             rankings = dict(zip(missing, computed, strict=True))
-            kept = {parts[at]: packed(to_bytes(one)) for at, one in rankings.items() if keepable(at, one)}
+            kept = {parts[at]: to_bytes(one) for at, one in rankings.items() if keepable(at, one)}
             if kept:
                 new = said if known is None else list((Counter(said) - Counter(known)).elements())
                 told = json.dumps([*(warned() if known is None else known), *new])
-                self._keep(stage, unit, {**kept, _SAID: packed(told.encode())})
+                self._keep(stage, unit, {**kept, _SAID: told.encode()})
         # After `compute`: what legs found is not what the fusion found.
         self.found = (self.found - asked) | {
             (stage, queries[at].query_id) for at in range(len(parts)) if at not in rankings
@@ -144,25 +169,18 @@ class Stages:
                 warnings.warn(text, RagWarning, stacklevel=2)
         for position, part in enumerate(parts):
             if position not in rankings:
-                rankings[position] = from_bytes(unpacked(held[part]), queries[position], chunks)
+                rankings[position] = from_bytes(held[part], queries[position], chunks)
         return [rankings[position] for position in range(len(parts))]
 
     def _keep(self, stage: str, unit: str, new: dict[str, bytes]) -> None:
         if self._in_memory is not None:
             self._in_memory.setdefault(unit, {}).update(new)
             self._planned.update(unit + part for part in new)
-        else:
-            self._store.keep_unit(unit, new, stage)
-
-
-@contextmanager
-def listening() -> Iterator[list[str]]:
-    """The texts of the `RagWarning`s inside, which are said all the same."""
-    texts: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield texts
-    for warning in caught:
-        if issubclass(warning.category, RagWarning):
-            texts.append(str(warning.message))
-        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+            return
+        self._store.keep_unit(unit, {part: packed(content) for part, content in new.items()}, stage)
+        self._recent.setdefault(unit, {}).update(new)
+        self._recent.move_to_end(unit)
+        self._recent_bytes += sum(map(len, new.values()))
+        while self._recent_bytes > _RECENT and len(self._recent) > 1:
+            _, oldest = self._recent.popitem(last=False)
+            self._recent_bytes -= sum(map(len, oldest.values()))

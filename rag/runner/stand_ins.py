@@ -22,7 +22,7 @@ from rag.protocols import Index
 from rag.runner.indexes import Built
 from rag.runner.keys import sources_of, unit_key
 from rag.runner.rankings import is_sound, to_bytes
-from rag.runner.stages import Stages, listening
+from rag.runner.stages import Stages
 from rag.systems import System
 from rag.types import ChunkSet, Query, Ranking
 
@@ -68,7 +68,7 @@ class SharedRetriever:
         """The component's own index, warnings said again where another system had it built."""
 
         def build() -> Built:
-            with listening() as said:
+            with self._stages.listening() as said:
                 index = self._builder.build(chunks)
             return Built(index, chunks, tuple(said))
 
@@ -109,7 +109,7 @@ class SharedIndex:
 
     def build(self) -> None:
         """Build it now, so that searching takes no longer than searching does."""
-        with listening() as said:
+        with self._stages.listening() as said:
             self.built()
         self._warned = tuple(said)
 

@@ -281,7 +281,7 @@ class Work:
         version, searched = self.versions()[label], system.index_version or label
         questions = version.gold.questions[: LATENCY_QUESTIONS if self.latency else None]
         chunks = self.chunks(system, searched)
-        with _warnings_collected() as said:
+        with _warnings_collected(self.stages) as said:
             outcomes = answer(
                 wired,
                 self.versions()[searched].snapshot,
@@ -329,11 +329,13 @@ class Work:
 
 
 @contextmanager
-def _warnings_collected() -> Iterator[list[str]]:
-    """The texts of the `RagWarning`s inside; other warnings are raised again afterwards."""
+def _warnings_collected(stages: Stages | None = None) -> Iterator[list[str]]:
+    """The texts of the `RagWarning`s inside, which `stages` hears too; others are raised again afterwards."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RagWarning)
+        if stages is not None:
+            stages.heard = caught
         yield texts
     for warning in caught:
         if issubclass(warning.category, RagWarning):

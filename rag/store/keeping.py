@@ -120,14 +120,16 @@ class Store:
             if not self._bypassed:
                 written = [keys[position] for position in positions]
                 self.database.guarded(partial(self._write_rows, space=space, keys=written, values=values))
-            found.update(zip(positions, values, strict=True))
+            size, packed = values.shape[1] * 4, values.tobytes()
+            found.update((position, packed[at * size : (at + 1) * size]) for at, position in enumerate(positions))
             done += len(positions)
             if self.progress is not None and not self._bypassed:
                 self.progress.step(what_it_holds(space), done, missing)
         if timed and not self._bypassed:
             later = timed[1:] or timed  # the first batch of several also loads the model
             self.measured(space, sum(n for n, _ in later), sum(seconds for _, seconds in later))
-        return np.stack([found[position] for position in range(len(keys))])
+        whole = b"".join([found[position] for position in range(len(keys))])
+        return np.frombuffer(whole, np.float32).reshape(len(keys), -1).copy()
 
     def missing(self, space: str, keys: Sequence[str]) -> list[int]:
         """Positions of the keys that are not kept: what a run would compute."""
@@ -136,7 +138,8 @@ class Store:
 
     def kept_rows(self, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
         """Position -> row, of those that are kept."""
-        return self.database.guarded(lambda db: self._read_rows(db, space, keys))
+        found = self.database.guarded(lambda db: self._read_rows(db, space, keys))
+        return {position: np.frombuffer(value, np.float32) for position, value in found.items()}
 
     def width(self, space: str) -> int | None:
         """How many numbers a row of a space holds; None where none is kept."""
@@ -144,14 +147,14 @@ class Store:
         row = self.database.guarded(lambda db: db.execute(query, (space,)).fetchone())
         return None if row is None else int(row[0])
 
-    def _read_rows(self, db: sqlite3.Connection, space: str, keys: Sequence[str]) -> dict[int, FloatArray]:
+    def _read_rows(self, db: sqlite3.Connection, space: str, keys: Sequence[str]) -> dict[int, bytes]:
         row = db.execute("SELECT id, width FROM spaces WHERE space = ?", (space,)).fetchone()
         if row is None:
             return {}
         space_id, width = row
         position_of = {bytes.fromhex(key): position for position, key in enumerate(keys)}
         digests = list(position_of)
-        found: dict[int, FloatArray] = {}
+        found: dict[int, bytes] = {}
         lately = self._clock() - _DAY
         for start in range(0, len(digests), _VARIABLES):
             part = digests[start : start + _VARIABLES]
@@ -164,7 +167,7 @@ class Store:
                         db, "DELETE FROM vectors WHERE space = ? AND key = ?", (space_id, key), what_it_holds(space)
                     )
                     continue
-                found[position_of[key]] = np.frombuffer(value, np.float32)
+                found[position_of[key]] = value
                 if used < lately:
                     self._rows_used.setdefault(space_id, set()).add(key)
         return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import threading
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -148,7 +150,8 @@ class Counted:
     built: ClassVar[list[int]] = []
     fails: ClassVar[set[str]] = set()
     lies: ClassVar[set[str]] = set()
-    depth_of_truth: int = 1
+    waits: ClassVar[list[threading.Event]] = []
+    number: int = 1
 
     def build(self, chunks: ChunkSet) -> Index:
         self.built.append(len(chunks))
@@ -163,6 +166,8 @@ class _CountedIndex:
 
     def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
         self.retriever.asked.append([query.query_id for query in queries])
+        if self.retriever.waits and self.retriever.number == 1:
+            self.retriever.waits[0].wait(30)
         if any(query.query_id in self.retriever.fails for query in queries):
             raise RuntimeError("the backend is down")
         found = self.index.search(queries, k)
@@ -176,10 +181,10 @@ class _CountedIndex:
 
 @pytest.fixture
 def counted() -> Iterator[type[Counted]]:
-    for kept in (Counted.asked, Counted.built, Counted.fails, Counted.lies):
+    for kept in (Counted.asked, Counted.built, Counted.fails, Counted.lies, Counted.waits):
         kept.clear()  # type: ignore[attr-defined]
     yield Counted
-    for kept in (Counted.asked, Counted.built, Counted.fails, Counted.lies):
+    for kept in (Counted.asked, Counted.built, Counted.fails, Counted.lies, Counted.waits):
         kept.clear()  # type: ignore[attr-defined]
 
 
@@ -319,6 +324,31 @@ def test_what_a_principal_may_not_read_is_never_found_for_them(tmp_path: Path, c
         rows = again.table("candidates").to_pylist()
         assert {row["chunk_id"].partition("#")[0] for row in rows if row["question_id"] == "q-staff"} == {"open.md"}
         assert "hr.md" in {row["chunk_id"].partition("#")[0] for row in rows if row["question_id"] == "q-hr"}
+
+
+HANGING = """\
+systems:
+  slow:  {chunker: {use: fixed, size: 60, unit: chars}, retriever: {use: counted-for-tests}, timeout: 0.3}
+  other: {extends: slow, retriever: {use: counted-for-tests, number: 2}, timeout: 60}
+metrics: [recall@5]
+"""
+
+
+def test_a_search_that_hangs_takes_no_warning_from_the_systems_after_it(tmp_path: Path, counted: type[Counted]) -> None:
+    before = warnings.showwarning, list(warnings.filters)
+    counted.waits.append(threading.Event())
+    experiment = small_experiment(tmp_path, HANGING)
+    run_alone, manifest = run(experiment, tmp_path / "results", tmp_path / "store.sqlite")
+    rows = run_alone.table("queries").to_pylist()
+    assert {row["system"] for row in rows if row["status"] == "error"} == {"slow"}
+    assert "other @ v1: something was cut" in manifest["notes"]
+    counted.waits[0].set()
+    time.sleep(0.2)  # what hung comes back, late
+    assert (warnings.showwarning, list(warnings.filters)) == before
+    with pytest.warns(RagWarning, match="still heard"):
+        warnings.warn("still heard", RagWarning, stacklevel=1)
+    mended, _ = run(experiment, tmp_path / "later", tmp_path / "store.sqlite")
+    assert {row["status"] for row in mended.table("queries").to_pylist()} == {"ok"}
 
 
 GRID = """\
