@@ -26,10 +26,10 @@ SCIFACT = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "scif
 K = 20
 
 
-def scifact() -> tuple[list[str], list[str]]:
-    with gzip.open(SCIFACT / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
+def scifact(folder: Path = SCIFACT) -> tuple[list[str], list[str]]:
+    with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         documents = [json.loads(line) for line in lines]
-    with (SCIFACT / "queries.jsonl").open(encoding="utf-8") as lines:
+    with (folder / "queries.jsonl").open(encoding="utf-8") as lines:
         queries = [json.loads(line)["text"] for line in lines]
     return [f"{document['title']}\n{document['text']}" for document in documents], queries
 

@@ -8,6 +8,7 @@ a bad question is one error row, and the rest of the run is whole. No metric is 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -17,9 +18,9 @@ from typing import TypeVar
 import numpy as np
 
 from rag.context import TokenCounter, TokenLedger, build_context
-from rag.errors import ComponentError, InputError, MissingDependencyError, described
+from rag.errors import ComponentError, InputError, MissingDependencyError, RagWarning, described
 from rag.patience import Patience
-from rag.protocols import Index
+from rag.protocols import Index, RemarkingIndex
 from rag.registry import name_of
 from rag.systems import System
 from rag.types import (
@@ -132,11 +133,13 @@ def answer(
         ask = partial(_ask, system, retrieving, reranking, index, subset, visible, counter)
         if alone is None:
             ask(waiting)
-            continue
-        with alone():
-            ask([Outcome(waiting[0].question)])
-            for outcome in waiting:
-                ask([outcome])
+        else:
+            with alone():
+                ask([Outcome(waiting[0].question)])
+                for outcome in waiting:
+                    ask([outcome])
+        for remark in index.remarks() if isinstance(index, RemarkingIndex) else ():
+            warnings.warn(remark, RagWarning, stacklevel=2)
     return [outcomes[question.question_id] for question in questions]
 
 

@@ -9,7 +9,7 @@ the builder fills it in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from rag.types import (
@@ -114,6 +114,47 @@ class Retriever(Protocol):
 
     def build(self, chunks: ChunkSet) -> Index:
         """An index of exactly these chunks; an empty set is fine."""
+        ...
+
+
+@runtime_checkable
+class RemarkingIndex(Index, Protocol):
+    """An index that has something to say about what it found, as an approximate one about what it missed."""
+
+    def remarks(self) -> Sequence[str]:
+        """What it has to say of all searches so far: asked for once, after the last and outside every timing."""
+        ...
+
+
+@runtime_checkable
+class TermIndex(Index, Protocol):
+    """An index of terms that can be asked for weighted ones: what `rm3` searches again with."""
+
+    def terms(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
+        """The terms of each text as this index matches them, repeats kept."""
+        ...
+
+    def frequencies(self, terms: Sequence[str]) -> IntArray:
+        """Int (terms,): how many of its chunks hold each term; 0 for one that it does not know."""
+        ...
+
+    def search_weighted(
+        self, queries: Sequence[Query], terms: Sequence[Mapping[str, float]], k: int
+    ) -> Sequence[Ranking]:
+        """`search`, but for each query these terms, each counting so much, in place of the query's own."""
+        ...
+
+
+@runtime_checkable
+class TermRetriever(Retriever, Protocol):
+    """A retriever whose index is a `TermIndex`."""
+
+    def build_terms(self, chunks: ChunkSet, terms: Sequence[Sequence[str]]) -> TermIndex:
+        """`build` with the chunks' terms ready-made, one list a chunk."""
+        ...
+
+    def build(self, chunks: ChunkSet) -> TermIndex:
+        """See `Retriever`."""
         ...
 
 

@@ -94,11 +94,28 @@ def _kinds(text: str) -> NDArray[np.uint8]:
     return kinds
 
 
-@lru_cache(maxsize=1)
-def _term_pattern() -> re.Pattern[str]:
-    marks = _marks()
-    word = rf"[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{marks}])*"
-    return re.compile(rf"(?P<run>[{UNSPACED}](?:[{UNSPACED}]|[{marks}])*)|{word}")
+# What joins the parts of an identifier, between two word characters: IBAN-2, GB-12/4, ISO-27001:2022, R&D, 3.2.1, a_b.
+_DASHES = "-\u2010\u2011\u2012\u2013\u2212"
+_JOINS = f"{_DASHES}/.:&_+"
+_ONE_DASH = str.maketrans(dict.fromkeys(_DASHES, "-"))
+_THOUSANDS = r"(?<!\d)\d{1,3}(?:,\d{3})+(?!\d)"
+_CHANGES = re.compile(r"\d+|\D+")
+_MOST_CHANGES = 3  # MT103A is cut into its letters and digits, a hash is not
+
+
+@cache
+def _term_pattern(ascii_only: bool, joined: bool = False) -> re.Pattern[str]:
+    """Words and runs without spaces in folded text; `joined`: with what is joined to them, thousands of numbers too."""
+    word = "[a-z0-9]+" if ascii_only else rf"[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{_marks()}])*"
+    if joined:
+        piece = rf"(?:{_THOUSANDS}|{word})"
+        word = rf"{piece}(?:[{_JOINS}]{piece})*"
+    return re.compile(word if ascii_only else rf"(?P<run>[{UNSPACED}](?:[{UNSPACED}]|[{_marks()}])*)|{word}")
+
+
+@cache
+def _piece_pattern() -> re.Pattern[str]:
+    return re.compile(rf"{_THOUSANDS}|[^{_JOINS},]+")
 
 
 def non_blank_runs(text: str) -> tuple[IntArray, IntArray]:
@@ -110,6 +127,8 @@ def non_blank_runs(text: str) -> tuple[IntArray, IntArray]:
 
 def fold(text: str) -> str:
     """NFKC, case folded, U+0130 (dotted capital I) folded to `i`; dotless i stays distinct. May change the length."""
+    if text.isascii():
+        return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).replace("\u0130", "i").casefold())
 
 
@@ -201,33 +220,68 @@ class Analyzer:
     Attributes:
         stemmer: `english` (Snowball) or `none`.
         stop_words: `english` drops `STOP_WORDS`, `none` keeps every word.
+        identifiers: Add what is written as one beside its parts: `GB-12/4` is `gb`, `12`, `4` and `gb-12/4`, `MT103` is
+            `mt`, `103` and `mt103`, `5,000` is `5`, `000` and `5000`; letters joined by dashes alone become one word,
+            so that `e-mail` is also `email`. Every kind of dash is one.
     """
 
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
+    identifiers: bool = False
 
     def terms(self, text: str) -> list[str]:
         """Terms in order, repeats kept: folded words, bigrams of runs without spaces; possibly empty."""
         return self.many([text])[0]
 
     def many(self, texts: Sequence[str]) -> list[list[str]]:
-        """`terms` of many texts; the stemmer sees each distinct word once."""
-        words = [self._words(fold(text)) for text in texts]
-        if self.stemmer == "none":
-            return words
-        vocabulary = sorted({word for row in words for word in row})
-        stems = dict(zip(vocabulary, _snowball().stemWords(vocabulary), strict=True))
-        return [[stems[word] for word in row] for row in words]
+        """`terms` of many texts; the stemmer sees each distinct word once, and equal words are one string in memory."""
+        terms_of: dict[str, str] = {}
+        rows = []
+        for text in texts:
+            words = self._words(fold(text))
+            new = [word for word in dict.fromkeys(words) if word not in terms_of]
+            terms_of.update(zip(new, new if self.stemmer == "none" else _snowball().stemWords(new), strict=True))
+            rows.append([terms_of[word] for word in words])
+        return rows
 
     def _words(self, folded: str) -> list[str]:
+        left_out = STOP_WORDS if self.stop_words == "english" else frozenset()
+        pattern = _term_pattern(folded.isascii(), self.identifiers)
+        if folded.isascii():
+            found = pattern.findall(folded)
+        else:
+            found = []
+            for match in pattern.finditer(folded):
+                if match.lastgroup == "run":
+                    found.extend(_bigrams(match.group()))
+                else:
+                    found.append(match.group())
+        if not self.identifiers:
+            return [word for word in found if word not in left_out]
         words: list[str] = []
-        for match in _term_pattern().finditer(folded):
-            word = match.group()
-            if match.lastgroup == "run":
-                words.extend(_bigrams(word))
-            elif self.stop_words == "none" or word not in STOP_WORDS:
-                words.append(word)
+        for word in found:
+            if word.isalpha():
+                if word not in left_out:
+                    words.append(word)
+            else:
+                words.extend(part for part in _with_parts(word) if part not in left_out)
         return words
+
+
+def _with_parts(word: str) -> list[str]:
+    """The parts of what is written as one, and then the whole; a word without parts is itself alone."""
+    pieces = _piece_pattern().findall(word)
+    parts: list[str] = []
+    for piece in pieces:
+        cut = piece.split(",") if "," in piece else _CHANGES.findall(piece)
+        if 1 < len(cut) <= _MOST_CHANGES or "," in piece:
+            parts.extend(cut)
+        parts.append(piece.replace(",", ""))
+    if len(pieces) > 1:
+        whole = word.translate(_ONE_DASH).replace(",", "")
+        letters = whole.replace("-", "")
+        parts.append(letters if letters.isalpha() else whole)
+    return parts
 
 
 def _bigrams(run: str) -> list[str]:

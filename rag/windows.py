@@ -108,8 +108,10 @@ def embed(embedder: Embedder, texts: Sequence[str], kind: EmbedKind, memo: Memo)
         batches,
         lambda positions: embedder.embed([distinct[position] for position in positions], kind),
     )
+    if len(distinct) == len(texts):  # in their order already
+        return vectors
     position_of = {text: position for position, text in enumerate(distinct)}
-    return vectors[[position_of[text] for text in texts]] if texts else vectors
+    return vectors[[position_of[text] for text in texts]]
 
 
 def _lengths(embedder: Embedder, texts: Sequence[str]) -> list[int]:

@@ -83,6 +83,60 @@ def test_terms(text: str, terms: list[str]) -> None:
     assert PLAIN.terms(text) == terms
 
 
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("IBAN", ["iban"]),
+        ("MT103", ["mt", "103", "mt103"]),
+        ("v7", ["v", "7", "v7"]),
+        ("GB-12/4", ["gb", "12", "4", "gb-12/4"]),
+        ("GB\u201312/4", ["gb", "12", "4", "gb-12/4"]),  # an en dash is a dash
+        ("e-mail", ["e", "mail", "email"]),
+        ("R&D", ["r", "d", "r&d"]),
+        ("ISO-27001:2022", ["iso", "27001", "2022", "iso-27001:2022"]),
+        ("3.2.1", ["3", "2", "1", "3.2.1"]),
+        ("5,000 a day, 1,2", ["5", "000", "5000", "a", "day", "1", "2"]),
+        ("12,345.50", ["12", "345", "12345", "50", "12345.50"]),
+        ("5,0001", ["5", "0001"]),  # no thousands
+        ("a3f9c2d1", ["a3f9c2d1"]),  # a hash is not cut
+        ("The end. Then MT103.", ["the", "end", "then", "mt", "103", "mt103"]),
+        ("- a / b", ["a", "b"]),
+        ("Größe-2", ["grösse", "2", "grösse-2"]),
+        ("冷える-12", ["冷え", "える", "12"]),
+        ("किताब", ["किताब"]),
+        ("plain words only 42", ["plain", "words", "only", "42"]),
+    ],
+)
+def test_identifiers_are_added_beside_their_parts(text: str, terms: list[str]) -> None:
+    analyzer = Analyzer(stemmer="none", stop_words="none", identifiers=True)
+    assert analyzer.terms(text) == terms
+
+
+def test_parts_that_are_stop_words_are_left_out_and_wholes_are_not() -> None:
+    assert Analyzer(identifiers=True).terms("A4, I/O and sign-offs") == [
+        "4",
+        "a4",
+        "o",
+        "i/o",
+        "sign",
+        "off",
+        "signoff",
+    ]
+
+
+@given(st.text(alphabet=st.characters(), max_size=40), st.text(alphabet="aZ09-/.:&_,+\u2013é窯ा ", max_size=40))
+def test_identifiers_lose_no_term_of_any_text(anything: str, dense: str) -> None:
+    for text in (anything, dense, f"{dense}{anything}"):
+        with_them = Analyzer(stemmer="none", stop_words="none", identifiers=True).terms(text)
+        assert set(PLAIN.terms(text)) <= set(with_them)
+
+
+def test_a_long_row_of_joined_numbers_takes_linear_time() -> None:
+    row = "1" + ",111" * 50_000
+    assert Analyzer(identifiers=True).terms(f"{row}1")[-2:]
+    assert len(Analyzer(identifiers=True).terms("a-" * 50_000)) == 1
+
+
 def test_stop_words_and_stems() -> None:
     assert Analyzer().terms("The limits of the withdrawals must not") == ["limit", "withdraw", "must", "not"]
     assert Analyzer(stemmer="none").terms("the limits") == ["limits"]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import tracemalloc
+from collections.abc import Iterator
+
 import pytest
 
 from rag.types import Chunk, ChunkSet, Document, Snapshot, Span, join_context, without_masked
@@ -103,6 +108,40 @@ def test_searchable_text_has_no_masked_part_but_the_text_keeps_it() -> None:
     chunks = ChunkSet([chunk("a", 4, "one<!-- s -->two")], {"a": [Span(7, 17)]})
     assert chunks.texts == ("one<!-- s -->two",)
     assert chunks.searchable == ("onetwo",)
+
+
+def test_searchable_texts_are_a_sequence() -> None:
+    chunks = ChunkSet([chunk("a", 0, "x", context_text="H"), chunk("b", 0, "yy"), chunk("c", 0, "z")])
+    texts = chunks.searchable
+    assert (len(texts), texts[0], texts[-1], texts[1:]) == (3, "H\nx", "z", ["yy", "z"])
+    assert texts != ("H\nx", "yy")
+    assert texts != "x"
+    with pytest.raises(IndexError):
+        texts[3]
+    with pytest.raises(IndexError):
+        texts[-4]
+
+
+def test_a_chunk_takes_less_than_two_kilobytes_over_its_text() -> None:
+    def cut() -> Iterator[Chunk]:
+        for number in range(4000):
+            document, place = divmod(number, 20)
+            name = f"area/section-{document:06d}/page.md"
+            ids = [f"{name}#{start}-{start + 3000}" for start in range(place * 3000 - 3000, place * 3000 + 6001, 3000)]
+            yield Chunk(
+                ids[1], name, place * 3000, place * 3000 + 3000, f"{number:3000d}", 500, ("Title", f"Section {place}"),
+                f"{name}#section-{place}", f"Title > Section {place}", neighbours=(ids[0], ids[2]),
+            )  # fmt: skip
+
+    tracemalloc.start()
+    try:
+        chunks = ChunkSet(cut())
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    over = (held - sum(sys.getsizeof(text) for text in chunks.texts)) / len(chunks)
+    assert 0 < over < 2000
 
 
 def test_a_selection_keeps_columns_and_drops_lookups() -> None:

@@ -1,106 +1,126 @@
-"""`bm25`: BM25 by the library bm25s, in Lucene's form, exact at the cut and without the chunks that match nothing."""
+"""`bm25`: BM25 by the library bm25s, exact at the cut and without the chunks that match nothing.
+
+The library weighs every term of every chunk once, at build time; what a query adds up is a few columns of that matrix
+(`_select.best_of_product`), with a weight for each term, so that an expanded query is searched the same way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rag.ranking import rounded
 from rag.registry import register
-from rag.retrievers._select import check_bm25, ranked, within_cut
+from rag.retrievers._select import best_of_product, check_bm25, ranked, sparse_rows
 from rag.text import Analyzer
 from rag.types import ChunkSet, FloatArray, IntArray, Query, Ranking
+
+_FLOOR = 0.25  # rank_bm25's epsilon
 
 
 @register("retriever", "bm25")
 @dataclass(frozen=True)
 class BM25Retriever:
-    """score = sum over the query's terms of idf * tf / (tf + k1 (1 - b + b length / mean length)), > 0.
+    """score = sum over the query's terms of idf * tf / (tf + k1 (1 - b + b length / mean length)).
 
-    idf = ln(1 + (N - n + 0.5) / (n + 0.5)), with n counting chunks (Kamphuis et al. 2020, "Lucene (accurate)"). A term
-    that the query repeats counts each time. Statistics are those of the chunks that the index was built from.
+    A term that the query repeats counts each time. Statistics are those of the chunks that the index was built from; N
+    is their number, n how many of them hold the term.
 
     Attributes:
         k1: Saturation of the term frequency, >= 0.
         b: Strength of the length normalisation, in [0, 1].
+        form: `lucene`: idf = ln(1 + (N - n + 0.5) / (n + 0.5)), so every match scores more than 0 (Kamphuis et al.
+            2020, "Lucene (accurate)"). `okapi`: idf = ln((N - n + 0.5) / (n + 0.5)) with a quarter of the mean idf in
+            place of a negative one, and the factor k1 + 1: what the library rank_bm25 calls BM25Okapi, for comparison;
+            a match may score 0 or less.
         stemmer: See `text.Analyzer`.
         stop_words: See `text.Analyzer`.
+        identifiers: See `text.Analyzer`.
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     score_kind: ClassVar[str] = "bm25"
 
     k1: float = 1.5
     b: float = 0.75
+    form: Literal["lucene", "okapi"] = "lucene"
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
+    identifiers: bool = True
 
     def __post_init__(self) -> None:
         check_bm25(self.k1, self.b)
 
     def build(self, chunks: ChunkSet) -> BM25Index:
         """Index the chunks' searchable texts."""
-        analyzer = Analyzer(self.stemmer, self.stop_words)
-        return self.build_terms(chunks, analyzer.many(chunks.searchable))
+        return self.build_terms(chunks, self._analyzer().many(chunks.searchable))
 
     def build_terms(self, chunks: ChunkSet, terms: Sequence[Sequence[str]]) -> BM25Index:
         """Index ready-made terms, one list a chunk; chunks without a single term give an index that finds nothing."""
-        analyzer = Analyzer(self.stemmer, self.stop_words)
-        if not any(terms):
-            return BM25Index(chunks, analyzer, None)
-        import bm25s
-
+        analyzer = self._analyzer()
         vocabulary: dict[str, int] = {}
         ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in row] for row in terms]
+        if not vocabulary:
+            return BM25Index(chunks, analyzer, vocabulary, None)
+        import bm25s
+        from scipy.sparse import csr_matrix
+
         # float64, so that no rounding of ours (6 decimals) sees the library's.
         library = bm25s.BM25(k1=self.k1, b=self.b, method="lucene", dtype="float64", backend="numpy")
         library.index((ids, vocabulary), create_empty_token=False, show_progress=False)
-        return BM25Index(chunks, analyzer, library)
+        columns = (library.scores["data"], library.scores["indices"], library.scores["indptr"])
+        weights = csr_matrix(columns, shape=(len(vocabulary), len(chunks)))
+        if self.form == "okapi":
+            weights.data *= np.repeat(self._okapi(np.diff(weights.indptr), len(chunks)), np.diff(weights.indptr))
+        return BM25Index(chunks, analyzer, vocabulary, weights)
+
+    def _analyzer(self) -> Analyzer:
+        return Analyzer(self.stemmer, self.stop_words, self.identifiers)
+
+    def _okapi(self, holders: IntArray, count: int) -> FloatArray:
+        """Per term, what turns a weight in Lucene's form into one in Okapi's."""
+        idf = np.log(count - holders + 0.5) - np.log(holders + 0.5)
+        idf[idf < 0] = _FLOOR * idf.mean()
+        factors: FloatArray = (self.k1 + 1) * idf / np.log(1 + (count - holders + 0.5) / (holders + 0.5))
+        return factors
 
 
 @dataclass(frozen=True)
 class BM25Index:
-    """`library` is a `bm25s.BM25`, or None where no chunk has a term."""
+    """`weights` is sparse (terms, chunks), CSR: what a term adds to a chunk's score; None where no chunk has a term."""
 
     chunks: ChunkSet
     analyzer: Analyzer
-    library: Any
+    vocabulary: Mapping[str, int]
+    weights: Any
 
     def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
         """See `protocols.Index`."""
-        return self.search_terms(queries, self.analyzer.many([query.text for query in queries]), k)
+        return self.search_terms(queries, self.terms([query.text for query in queries]), k)
 
-    def search_terms(self, queries: Sequence[Query], terms: Sequence[list[str]], k: int) -> list[Ranking]:
+    def terms(self, texts: Sequence[str]) -> list[list[str]]:
+        """See `protocols.TermIndex`."""
+        return self.analyzer.many(texts)
+
+    def frequencies(self, terms: Sequence[str]) -> IntArray:
+        """See `protocols.TermIndex`."""
+        rows = [self.vocabulary.get(term) for term in terms]
+        return np.array([0 if row is None else self.weights.indptr[row + 1] - self.weights.indptr[row] for row in rows])
+
+    def search_terms(self, queries: Sequence[Query], terms: Sequence[Sequence[str]], k: int) -> list[Ranking]:
         """`search` with ready-made terms, one list a query."""
-        query_index, rows, scores = self._best(terms, min(k, len(self.chunks)))
-        return ranked("bm25", BM25Retriever.score_kind, self.chunks, queries, query_index, rows, scores, k)
+        return self.search_weighted(queries, [Counter(row) for row in terms], k)
 
-    def _best(self, terms: Sequence[list[str]], k: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """Flat columns that hold each query's first k matches, and all ties where the cut falls among equals."""
-        if self.library is None or k < 1 or not terms:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
-        # One more than asked for: where it equals the k-th, every chunk of that score is needed to let the id decide.
-        depth = min(k + 1, len(self.chunks))
-        rows, scores = self.library.retrieve(
-            list(terms), k=depth, sorted=False, show_progress=False, backend_selection="numpy"
-        )
-        values = rounded(scores)
-        # bm25s gives 0 to what shares no term; every match scores more than 0.
-        kept = scores > 0
-        if depth > k:
-            lowest = np.partition(values, 1, axis=1)[:, :2]
-            cut_in_tie = np.flatnonzero((lowest[:, 0] == lowest[:, 1]) & kept.all(axis=1))
-        else:
-            cut_in_tie = np.empty(0, np.int64)
-        kept[cut_in_tie] = False
-        query_index, columns = np.nonzero(kept)
-        parts = [(query_index, rows[query_index, columns].astype(np.int64), scores[query_index, columns])]
-        for query in cut_in_tie:
-            full = self.library.get_scores(terms[int(query)])
-            tied = within_cut(full, k)
-            parts.append((np.full(len(tied), query, np.int64), tied, full[tied]))
-        index, all_rows, all_scores = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return index, all_rows, all_scores
+    def search_weighted(self, queries: Sequence[Query], terms: Sequence[Mapping[str, float]], k: int) -> list[Ranking]:
+        """See `protocols.TermIndex`."""
+        known = [
+            {self.vocabulary[term]: weight for term, weight in row.items() if term in self.vocabulary} for row in terms
+        ]
+        if self.weights is None or k < 1:
+            known = []
+        asked = sparse_rows(known, len(self.vocabulary))
+        query_index, rows, scores = best_of_product(asked, self.weights, k)
+        return ranked("bm25", BM25Retriever.score_kind, self.chunks, queries, query_index, rows, scores, k)

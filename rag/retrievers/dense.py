@@ -22,6 +22,7 @@ from rag.types import ChunkSet, FloatArray, IntArray, Query, Ranking
 
 Candidates = tuple[IntArray, IntArray, FloatArray]  # aligned: which query, which chunk row, which score
 Best = Callable[[FloatArray, IntArray, int], list[Candidates]]
+_AT_ONCE = 4096  # vectors that are normalised together
 _FLOAT_ERROR = 2e-6  # more than float32 rounding of an inner product of unit vectors and our 6 decimals together
 
 
@@ -121,15 +122,14 @@ class DenseIndex:
         """
         import faiss
 
-        index = faiss.IndexFlatIP(self.vectors.shape[1])
-        index.add(self.vectors)
         total, wanted = len(self.vectors), min(k, len(self.chunks))
         depth = min(total, wanted * -(-total // len(self.chunks)) + 16)
         open_queries = np.arange(len(vectors))
         parts: list[Candidates] = []
         while len(open_queries):
             # faiss pads with row -1 when asked for more than it holds; depth never is.
-            near, taken = index.search(vectors[open_queries], depth)
+            # `knn` reads the vectors where they are; an index would hold them a second time.
+            near, taken = faiss.knn(vectors[open_queries], self.vectors, depth, metric=faiss.METRIC_INNER_PRODUCT)
             unfinished = []
             for query, last, window_rows in zip(open_queries, near[:, -1], taken, strict=True):
                 rows, scores = self.by_chunk(vectors[query], window_rows)
@@ -155,10 +155,17 @@ class DenseIndex:
 
 def _unit(vectors: FloatArray, names: Sequence[str]) -> FloatArray:
     """L2-normalised float32 C-contiguous copies; the caller's array is left alone."""
-    norms = np.linalg.norm(np.asarray(vectors, np.float64), axis=1)
-    bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))
-    if len(bad):
+    unit = np.empty(vectors.shape, np.float32)
+    bad: list[int] = []
+    for first in range(0, len(vectors), _AT_ONCE):  # in float64, but never all of them
+        block = np.asarray(vectors[first : first + _AT_ONCE], np.float64)
+        norms = np.linalg.norm(block, axis=1)
+        wrong = ~(np.isfinite(norms) & (norms > 0))
+        bad += (first + np.flatnonzero(wrong)).tolist()
+        norms[wrong] = 1.0
+        unit[first : first + _AT_ONCE] = block / norms[:, None]
+    if bad:
         raise ComponentError(
-            f"dense: the embedder gave a zero or non-finite vector for {names[int(bad[0])]!r} ({len(bad)} in all)"
+            f"dense: the embedder gave a zero or non-finite vector for {names[bad[0]]!r} ({len(bad)} in all)"
         )
-    return np.ascontiguousarray(vectors / norms[:, None], np.float32)
+    return unit

@@ -6,7 +6,6 @@ is approximate, so a tie at the cut may be decided by the graph. How much it mis
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,14 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rag.errors import Faults, RagWarning
-from rag.protocols import Embedder, Index, KeepNothing, Memo
+from rag.errors import Faults
+from rag.protocols import Embedder, KeepNothing, Memo, RemarkingIndex
 from rag.registry import injected, make, register
 from rag.retrievers._select import within_cut
 from rag.retrievers.dense import Candidates, DenseIndex, DenseRetriever
 from rag.types import ChunkSet, FloatArray, IntArray, Query, Ranking
 
-MEASURED = 200  # queries, evenly spread, that are searched exactly too
+MEASURED = 200  # queries, evenly spread, that are searched exactly too once all were asked
 
 
 @register("retriever", "hnsw")
@@ -29,8 +28,9 @@ MEASURED = 200  # queries, evenly spread, that are searched exactly too
 class HNSWRetriever:
     """Cosine in [-1, 1], candidates by a hierarchical navigable small world graph (Malkov & Yashunin 2018; FAISS).
 
-    Each search says, as a `RagWarning`, its recall against exact search: the share of the exact first k that it found,
-    over at most `MEASURED` of its queries. Up to `exact_below` windows everything is compared and nothing is missed.
+    An index says of its searches (`remarks`, which a run keeps among its notes) their recall against exact search: the
+    share of the exact first k that was found, over at most `MEASURED` of its queries. Up to `exact_below` windows
+    everything is compared and nothing is missed.
 
     Attributes:
         embedder: What turns texts into vectors.
@@ -61,7 +61,7 @@ class HNSWRetriever:
                 faults.add("too small", path=name, must_be=f">= {low}", got=str(getattr(self, name)))
         faults.raise_if_any()
 
-    def build(self, chunks: ChunkSet) -> Index:
+    def build(self, chunks: ChunkSet) -> RemarkingIndex:
         """Embed the chunks and link their windows, always in the same order and by one thread.
 
         Raises:
@@ -83,12 +83,16 @@ class HNSWRetriever:
 
 @dataclass(frozen=True)
 class _HNSWIndex:
-    """`graph` is a `faiss.IndexHNSWFlat`, or None where the search is exact; `order` gives its rows as windows."""
+    """`graph` is a `faiss.IndexHNSWFlat`, or None where the search is exact; `order` gives its rows as windows.
+
+    `found` keeps what `remarks` measures: k and a query's vector -> the scores of its first k hits.
+    """
 
     retriever: HNSWRetriever
     exact: DenseIndex
     graph: Any
     order: IntArray
+    found: dict[tuple[int, bytes], FloatArray] = field(default_factory=dict)
 
     def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
         """See `protocols.Index`; a blank query finds nothing."""
@@ -107,22 +111,31 @@ class _HNSWIndex:
             rows, scores = self.exact.by_chunk(vectors[query], self.order[near[near >= 0]])  # faiss pads with -1
             kept = within_cut(scores, k)
             parts.append((np.full(len(kept), asked[query], np.int64), rows[kept], scores[kept]))
-        self._measure(vectors, parts, k)
+            self.found[k, vectors[query].tobytes()] = _first(scores[kept], k)
         return parts
 
-    def _measure(self, vectors: FloatArray, parts: Sequence[Candidates], k: int) -> None:
-        """Say the recall of what was found against exact search."""
-        chosen = np.unique(np.linspace(0, len(vectors) - 1, MEASURED).round().astype(np.int64))
-        found = wanted = 0
-        for query, _, scores in self.exact.best(vectors[chosen], chosen, k):
-            first = np.sort(scores)[::-1][:k]
-            wanted += len(first)
-            found += min(len(first), int((parts[int(query[0])][2] >= first[-1]).sum()))
-        message = (
-            f"hnsw: approximate, {found / wanted:.2%} of the exact first {k} found"
-            f" ({len(chosen)} of {len(vectors)} queries, {len(self.order):,} windows)"
-        )
-        warnings.warn(message, RagWarning, stacklevel=2)
+    def remarks(self) -> list[str]:
+        """Recall of what was found against exact search, one line for each depth that was asked for."""
+        said = []
+        for k in sorted({depth for depth, _ in self.found}):
+            asked = [(vector, scores) for (depth, vector), scores in self.found.items() if depth == k]
+            chosen = np.unique(np.linspace(0, len(asked) - 1, MEASURED).round().astype(np.int64))
+            vectors = np.array([np.frombuffer(asked[position][0], np.float32) for position in chosen])
+            hits = wanted = 0
+            for query, _, scores in self.exact.best(vectors, chosen, k):
+                exact = _first(scores, k)
+                wanted += len(exact)
+                hits += min(len(exact), int((asked[int(query[0])][1] >= exact[-1]).sum()))
+            said.append(
+                f"hnsw: approximate, {hits / wanted:.2%} of the exact first {k} found"
+                f" ({len(chosen)} of {len(asked)} queries, {len(self.order):,} windows)"
+            )
+        return said
+
+
+def _first(scores: FloatArray, k: int) -> FloatArray:
+    """The k greatest scores, descending."""
+    return np.sort(scores)[::-1][:k]
 
 
 @contextmanager

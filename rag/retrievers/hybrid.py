@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rag.errors import Faults
-from rag.protocols import Index, Retriever
+from rag.protocols import Index, RemarkingIndex, Retriever
 from rag.ranking import rank_many
 from rag.registry import name_of, register
 from rag.types import ChunkSet, FloatArray, IntArray, Query, Ranking
@@ -143,6 +143,10 @@ class _HybridIndex:
                 for position in range(len(queries))
             ],
         )
+
+    def remarks(self) -> list[str]:
+        """See `protocols.RemarkingIndex`: those of the legs."""
+        return [remark for leg in self.legs if isinstance(leg, RemarkingIndex) for remark in leg.remarks()]
 
 
 @dataclass(frozen=True)

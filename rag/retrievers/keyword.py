@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rag.registry import register
-from rag.retrievers._select import best_of_product, ranked
+from rag.retrievers._select import best_of_product, ranked, sparse_rows
 from rag.text import Analyzer
 from rag.types import ChunkSet, Query, Ranking
 
@@ -24,23 +24,25 @@ class KeywordRetriever:
     Attributes:
         stemmer: See `text.Analyzer`.
         stop_words: See `text.Analyzer`.
+        identifiers: See `text.Analyzer`.
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     score_kind: ClassVar[str] = "overlap"
 
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
+    identifiers: bool = True
 
     def build(self, chunks: ChunkSet) -> _KeywordIndex:
         """Which chunks hold which term."""
-        analyzer = Analyzer(self.stemmer, self.stop_words)
+        analyzer = Analyzer(self.stemmer, self.stop_words, self.identifiers)
         vocabulary: dict[str, int] = {}
         columns = [
-            [vocabulary.setdefault(term, len(vocabulary)) for term in dict.fromkeys(terms)]
+            {vocabulary.setdefault(term, len(vocabulary)): 1.0 for term in terms}
             for terms in analyzer.many(chunks.searchable)
         ]
-        return _KeywordIndex(chunks, analyzer, vocabulary, _binary(columns, len(vocabulary)).T.tocsr())
+        return _KeywordIndex(chunks, analyzer, vocabulary, sparse_rows(columns, len(vocabulary)).T.tocsr())
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,9 @@ class _KeywordIndex:
     def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
         """See `protocols.Index`."""
         distinct = [list(dict.fromkeys(terms)) for terms in self.analyzer.many([query.text for query in queries])]
-        known = [[self.vocabulary[term] for term in terms if term in self.vocabulary] for terms in distinct]
+        known = [{self.vocabulary[term]: 1.0 for term in terms if term in self.vocabulary} for terms in distinct]
         lengths = np.array([max(len(terms), 1) for terms in distinct], np.float64)
         # Counts are whole numbers, so a cut at k by counts is the cut by shares of one query.
-        query_index, rows, counts = best_of_product(_binary(known, len(self.vocabulary)), self.holders, k)
+        query_index, rows, counts = best_of_product(sparse_rows(known, len(self.vocabulary)), self.holders, k)
         shares = counts / lengths[query_index]
         return ranked("keyword", KeywordRetriever.score_kind, self.chunks, queries, query_index, rows, shares, k)
-
-
-def _binary(columns: Sequence[Sequence[int]], width: int) -> Any:
-    from scipy.sparse import csr_matrix
-
-    ends = np.cumsum([0, *(len(row) for row in columns)])
-    flat = np.fromiter((column for row in columns for column in row), np.int64, int(ends[-1]))
-    return csr_matrix((np.ones(len(flat)), flat, ends), shape=(len(columns), width))

@@ -29,22 +29,24 @@ class RankBM25Retriever:
         b: Strength of the length normalisation, in [0, 1].
         stemmer: See `text.Analyzer`.
         stop_words: See `text.Analyzer`.
+        identifiers: See `text.Analyzer`.
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     score_kind: ClassVar[str] = "bm25"
 
     k1: float = 1.5
     b: float = 0.75
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
+    identifiers: bool = True
 
     def __post_init__(self) -> None:
         check_bm25(self.k1, self.b)
 
     def build(self, chunks: ChunkSet) -> _RankBM25Index:
         """Index the chunks' searchable texts; chunks without a single term give an index that finds nothing."""
-        analyzer = Analyzer(self.stemmer, self.stop_words)
+        analyzer = Analyzer(self.stemmer, self.stop_words, self.identifiers)
         terms = analyzer.many(chunks.searchable)
         if not any(terms):
             return _RankBM25Index(chunks, analyzer, None, {})

@@ -24,19 +24,21 @@ class TfidfRetriever:
     Attributes:
         stemmer: See `text.Analyzer`.
         stop_words: See `text.Analyzer`.
+        identifiers: See `text.Analyzer`.
         sublinear: Take 1 + ln(tf) for tf.
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     score_kind: ClassVar[str] = "cosine"
 
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
+    identifiers: bool = True
     sublinear: bool = False
 
     def build(self, chunks: ChunkSet) -> _TfidfIndex:
         """Fit the idf on these chunks alone; chunks without a single term give an index that finds nothing."""
-        analyzer = Analyzer(self.stemmer, self.stop_words)
+        analyzer = Analyzer(self.stemmer, self.stop_words, self.identifiers)
         terms = analyzer.many(chunks.searchable)
         if not any(terms):
             return _TfidfIndex(chunks, analyzer, None, None)

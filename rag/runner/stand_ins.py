@@ -18,7 +18,7 @@ from typing import Any
 
 from rag import registry
 from rag.errors import RagWarning
-from rag.protocols import Index
+from rag.protocols import Index, RemarkingIndex
 from rag.runner.indexes import Built
 from rag.runner.keys import sources_of, unit_key
 from rag.runner.rankings import is_sound, to_bytes
@@ -120,6 +120,8 @@ class SharedIndex:
         def compute(positions: Sequence[int]) -> Sequence[Ranking]:
             index = self.built()
             found = index.search([queries[position] for position in positions], k)
+            for remark in index.remarks() if isinstance(index, RemarkingIndex) else ():
+                warnings.warn(remark, RagWarning, stacklevel=2)  # so that it is kept with what was found
             own = self._built.chunks if self._built is not None else self._chunks
             return found if own is self._chunks else [_rebound(ranking, own, self._chunks) for ranking in found]
 

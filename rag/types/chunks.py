@@ -54,6 +54,39 @@ def chunk_id(doc_id: str, start: int, end: int) -> str:
     return f"{doc_id}#{start}-{end}"
 
 
+class SearchableTexts(Sequence[str]):
+    """The texts to index, put together when they are asked for: kept, they would hold most of a corpus twice."""
+
+    __slots__ = ("_bodies", "_contexts", "_texts")
+
+    def __init__(self, contexts: Sequence[str], texts: Sequence[str], bodies: Mapping[int, str]) -> None:
+        """Take context texts, texts, and by row the text of those chunks that hold masked parts, without them."""
+        self._contexts, self._texts, self._bodies = contexts, texts, bodies
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[str]: ...
+    def __getitem__(self, row: int | slice) -> str | Sequence[str]:
+        if isinstance(row, slice):
+            return [self[position] for position in range(*row.indices(len(self)))]
+        row = range(len(self))[row]
+        return join_context(self._contexts[row], self._bodies.get(row, self._texts[row]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and not isinstance(other, str) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def select(self, contexts: Sequence[str], texts: Sequence[str], picked: IntArray) -> SearchableTexts:
+        """Those of these rows, whose columns are given."""
+        bodies = {place: self._bodies[row] for place, row in enumerate(picked.tolist()) if row in self._bodies}
+        return SearchableTexts(contexts, texts, bodies)
+
+
 class ChunkSet(Sequence[Chunk]):
     """The chunks of a snapshot, or of the part of it that a principal may read, as columns.
 
@@ -105,10 +138,13 @@ class ChunkSet(Sequence[Chunk]):
         self.shown_starts = np.array([chunk.shown.start for chunk in listed], np.int32)
         self.shown_ends = np.array([chunk.shown.end for chunk in listed], np.int32)
         self.tokens = np.array([chunk.tokens for chunk in listed], np.int32)
-        self.searchable = tuple(
-            join_context(chunk.context_text, without_masked(chunk.text, chunk.start, masked.get(chunk.doc_id, ())))
-            for chunk in listed
-        )
+        bodies = {
+            row: without_masked(chunk.text, chunk.start, masked[chunk.doc_id])
+            for row, chunk in enumerate(listed)
+            if masked.get(chunk.doc_id)
+        }
+        changed = {row: body for row, body in bodies.items() if body != self.texts[row]}
+        self.searchable = SearchableTexts(self.context_texts, self.texts, changed)
         self._set_lookups()
 
     def _set_lookups(self) -> None:
@@ -163,7 +199,7 @@ class ChunkSet(Sequence[Chunk]):
         for name in ("chunk_ids", "doc_ids", "texts", "context_texts", "heading_paths", "anchors", "neighbours"):
             column = getattr(self, name)
             setattr(subset, name, tuple(column[row] for row in picked))
-        subset.searchable = tuple(self.searchable[row] for row in picked)
+        subset.searchable = self.searchable.select(subset.context_texts, subset.texts, picked)
         for name in ("starts", "ends", "shown_starts", "shown_ends", "tokens"):
             setattr(subset, name, getattr(self, name)[picked])
         subset._set_lookups()

@@ -50,6 +50,13 @@ def test_an_experiment_as_written(load: Any, tmp_path: Path) -> None:
         experiment.system("bm52")
 
 
+def test_feedback_wants_a_retriever_of_terms(load: Any) -> None:
+    body = "systems: {a: {chunker: {use: page}, retriever: {use: rm3, of: {use: %s}}}}\n"
+    assert load(body % "bm25").system("a").retriever.of.k1 == 1.5
+    (fault,) = faults_of(load, body % "keyword")
+    assert fault.endswith("systems.a.retriever.of: 'keyword' is not a term retriever")
+
+
 def test_defaults_of_the_design(load: Any) -> None:
     experiment = load("systems: {a: {chunker: {use: page}, retriever: {use: bm25}}}\n")
     (system,) = experiment.systems

@@ -16,7 +16,7 @@ from rag.ranking import rank
 from rag.registry import make, register
 from rag.types import Chunk, ChunkSet, Document, FloatArray, Query, Ranking, Span, chunk_id
 
-LEXICAL = ("bm25", "keyword", "rank-bm25", "tfidf")
+LEXICAL = ("bm25", "keyword", "rank-bm25", "rm3", "tfidf")
 
 
 def _hashing() -> Any:
@@ -73,6 +73,10 @@ def _variants(cls: type, given: dict[str, Any]) -> list[dict[str, Any]]:
     if "unit" in names:
         units = ("sentences", "tokens") if cls.__name__ == "SentenceChunker" else ("chars", "words", "tokens")
         return [{**given, "unit": unit, "size": 7, "overlap": overlap} for unit in units for overlap in (0, 3)]
+    if "exact_below" in names:
+        return [given, {**given, "exact_below": 0}]
+    if "fb_docs" in names:
+        return [given, {**given, "max_share": 1.0}, {**given, "max_share": 1.0, "original_weight": 0.0, "fb_docs": 2}]
     if "blend" in names:
         return [given, {**given, "blend": True}]
     if "fusion" in names:
@@ -85,7 +89,7 @@ def _variants(cls: type, given: dict[str, Any]) -> list[dict[str, Any]]:
 def test_the_battery_covers_what_is_registered() -> None:
     seams = {seam for seam, _ in BUILT_IN}
     assert {"chunker", "embedder", "retriever", "reranker"} >= seams >= {"embedder", "retriever", "reranker"}
-    assert {name for seam, name in BUILT_IN if seam == "retriever"} >= {*LEXICAL, "dense", "hybrid"}
+    assert {name for seam, name in BUILT_IN if seam == "retriever"} >= {*LEXICAL, "rm3", "dense", "hybrid"}
 
 
 def chunks_of(texts: Sequence[str]) -> ChunkSet:

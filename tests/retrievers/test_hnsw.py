@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
-from rag.errors import InputError, RagWarning
+from rag.errors import InputError
 from rag.registry import make
 from rag.types import Chunk, ChunkSet, Query, Ranking
 
@@ -34,10 +32,8 @@ def queries(count: int = 40) -> list[Query]:
 
 
 def search(chunks: ChunkSet, k: int = 10, **fields: int) -> tuple[list[Ranking], list[str]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = make("retriever", "hnsw", embedder=HASHING, **fields).build(chunks).search(queries(), k)
-    return list(found), [str(one.message) for one in caught if issubclass(one.category, RagWarning)]
+    index = make("retriever", "hnsw", embedder=HASHING, **fields).build(chunks)
+    return list(index.search(queries(), k)), list(index.remarks())
 
 
 def ids(rankings: list[Ranking]) -> list[list[str]]:

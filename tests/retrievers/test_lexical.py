@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import bm25s
 import numpy as np
 import pytest
 
@@ -84,11 +85,13 @@ def test_bm25_equals_full_scores_sorted_on_random_texts(chunks_of: Chunks) -> No
     words = [f"w{number}" for number in range(12)]
     texts = [" ".join(random.choice(words, random.integers(0, 6))) for _ in range(60)]
     chunks = chunks_of(texts)
-    index = make("retriever", "bm25").build(chunks)
+    index = make("retriever", "bm25", identifiers=False).build(chunks)
+    library = bm25s.BM25(k1=1.5, b=0.75, method="lucene", dtype="float64")
+    library.index([text.split() for text in texts], show_progress=False)
     queries = [Query(str(number), " ".join(random.choice(words, 2))) for number in range(20)]
     for k in (1, 5, 60):
         for query, ranking in zip(queries, index.search(queries, k), strict=True):
-            scores = rounded(index.library.get_scores(query.text.split()))
+            scores = rounded(library.get_scores(query.text.split()))
             matching = [row for row in range(60) if set(query.text.split()) & set(texts[row].split())]
             expected = sorted(matching, key=lambda row: (-scores[row], chunks.chunk_ids[row]))[:k]
             assert ranking.rows.tolist() == expected
@@ -119,3 +122,118 @@ def test_the_one_feature_is_the_score_under_the_retrievers_name(name: str, chunk
     assert list(ranking.features) == [name]
     assert ranking.features[name].tolist() == ranking.scores.tolist()
     assert ranking.legs == ()
+
+
+IDENTIFIERS = {
+    "iban": "The IBAN stands on the card.",
+    "mt103": "A payout abroad is an MT103 message.",
+    "mt192": "A recall is an MT192 message.",
+    "v7": "Version v7 of the gateway.",
+    "v8": "Version v8 of the gateway.",
+    "form": "Form GB-12/4 is signed twice.",
+    "old form": "Form GB-12/3 was signed once, on 4 copies.",
+    "mail": "Write an e-mail to the desk.",
+    "post": "Put the mail on the desk.",
+    "research": "The R&D desk pays.",
+    "letters": "Point R, then point D of the desk.",
+    "iso": "Certified to ISO-27001:2022 since May.",
+    "iso old": "Certified to ISO-27001:2013 in May 2022.",
+    "section": "See 3.2.1 for refunds.",
+    "list": "Steps 3, 2 and 1 for refunds.",
+}
+
+
+@pytest.mark.parametrize("name", ["bm25", "keyword", "tfidf", "rank-bm25"])
+@pytest.mark.parametrize(
+    ("query", "first", "also"),
+    [
+        ("IBAN", "iban", []),
+        ("MT103", "mt103", []),
+        ("103", "mt103", []),
+        ("MT 192", "mt192", []),
+        ("v7", "v7", []),
+        ("GB-12/4", "form", ["old form"]),
+        ("12/4", "form", ["old form"]),
+        ("gb", "form", ["old form"]),
+        ("e-mail", "mail", ["post"]),
+        ("email", "mail", []),
+        ("mail", "post", ["mail"]),
+        ("R&D", "research", ["letters"]),
+        ("ISO-27001:2022", "iso", ["iso old"]),
+        ("27001", "iso", ["iso old"]),
+        ("3.2.1", "section", ["list"]),
+    ],
+)
+def test_identifiers_are_found_whole_first_and_in_parts(
+    name: str, query: str, first: str, also: list[str], chunks_of: Chunks
+) -> None:
+    chunks = chunks_of(list(IDENTIFIERS.values()), names=list(IDENTIFIERS))
+    scores = search(name, chunks, query, 100)
+    assert first in scores
+    assert set(also) <= set(scores)
+    if query not in ("mail", "gb", "27001", "12/4"):  # a part is found, in no order
+        assert next(iter(scores)) == first
+        assert all(scores[first] > scores[other] for other in also)
+
+
+def test_without_identifiers_the_parts_alone_decide(chunks_of: Chunks) -> None:
+    chunks = chunks_of(["Steps 3, 2 and 1 for refunds", "See 3.2.1 for refunds, please"], names=["list", "section"])
+    for name in ("bm25", "keyword", "tfidf"):
+        plain = search(name, chunks, "3.2.1", identifiers=False)
+        assert plain["list"] >= plain["section"]
+        assert search(name, chunks, "mt103", identifiers=False) == {}
+
+
+def test_okapi_form_is_rank_bm25_score_by_score(chunks_of: Chunks) -> None:
+    random = np.random.default_rng(11)
+    words = [f"w{number}" for number in range(30)]
+    weights = 1 / np.arange(1, 31)
+    texts = [" ".join(random.choice(words, random.integers(0, 9), p=weights / weights.sum())) for _ in range(80)]
+    chunks = chunks_of(texts)
+    queries = [Query(str(number), " ".join(random.choice(words, 3))) for number in range(40)]
+    queries.append(Query("common", "w0 w0"))  # in more than half of the chunks: the floor
+    assert sum("w0" in text.split() for text in texts) > 40
+    for k1, b in ((1.5, 0.75), (0.9, 0.4)):
+        ours = make("retriever", "bm25", form="okapi", k1=k1, b=b).build(chunks)
+        theirs = make("retriever", "rank-bm25", k1=k1, b=b).build(chunks)
+        for k in (1, 10, 100):
+            for one, other in zip(ours.search(queries, k), theirs.search(queries, k), strict=True):
+                assert one.rows.tolist() == other.rows.tolist()
+                assert one.scores.tolist() == pytest.approx(other.scores.tolist(), abs=2e-6)
+
+
+def test_okapi_form_returns_matches_whatever_the_sign_of_their_score(chunks_of: Chunks) -> None:
+    chunks = chunks_of(["blue mug", "blue bowl", "red plate", "white vase"])
+    assert search("bm25", chunks, "blue", form="okapi") == {"d0": 0.0, "d1": 0.0}
+    scores = search("bm25", chunks_of(["mug blue", "mug red"]), "mug", form="okapi")
+    assert list(scores) == ["d0", "d1"]
+    assert scores["d0"] < 0
+
+
+def test_weighted_terms_of_bm25(chunks_of: Chunks) -> None:
+    chunks = chunks_of(["blue mug", "blue bowl", "red plate", "white vase"])
+    index = make("retriever", "bm25").build(chunks)
+    one, two = Query("1", "as it was asked"), Query("2", "")
+    first, second = index.search_weighted([one, two], [{"blue": 2.0, "mug": 0.5, "zebra": 9.0}, {}], 10)
+    # tf part 0.4 each; idf of blue ln(1 + 2.5/2.5) = ln 2, of mug ln(1 + 3.5/1.5) = ln 10/3.
+    blue, mug = 0.4 * math.log(2), 0.4 * math.log(10 / 3)
+    assert found(first) == {
+        "d0": pytest.approx(2 * blue + 0.5 * mug, abs=1e-6),
+        "d1": pytest.approx(2 * blue, abs=1e-6),
+    }
+    assert first.query == one
+    assert (second.query, len(second)) == (two, 0)
+    assert index.frequencies(["blue", "mug", "zebra"]).tolist() == [2, 1, 0]
+    assert make("retriever", "bm25").build(chunks_of([])).frequencies(["blue"]).tolist() == [0]
+
+
+@pytest.mark.parametrize("wide", [8, 100_000])
+def test_few_and_many_matches_are_gathered_alike(wide: int, chunks_of: Chunks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.retrievers._select._SPARSE", wide)
+    random = np.random.default_rng(3)
+    texts = [" ".join(f"w{number}" for number in random.integers(0, 40, 6)) for _ in range(400)]
+    query = "w1 w2 w3 w39"
+    full = search("bm25", chunks_of(texts), query, 400)
+    monkeypatch.setattr("rag.retrievers._select._SPARSE", 0)
+    assert search("bm25", chunks_of(texts), query, 400) == full
+    assert list(search("bm25", chunks_of(texts), query, 7)) == list(full)[:7]

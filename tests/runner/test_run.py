@@ -551,3 +551,23 @@ def test_interrupted_leaves_no_visible_run_and_goes_on(unbroken: tuple[Path, flo
     assert "an earlier run of this experiment was cut short; 1 of 3 of its units are kept" in done.stderr
     assert "2 units computed; 1 kept from the store" in done.stderr
     same(unbroken[0], find_run(tmp_path / "results" / "small").path)
+
+
+@pytest.mark.parametrize("latency", [False, True])
+def test_a_run_says_what_an_approximate_index_found(latency: bool, tmp_path: Path) -> None:
+    write_dataset(tmp_path / "data")
+    hnsw = "{use: hnsw, exact_below: 0, embedder: {use: hashing}}"
+    body = (
+        "systems:\n"
+        f"  alone: {{chunker: {{use: heading}}, retriever: {hnsw}}}\n"
+        f"  leg: {{chunker: {{use: heading}}, retriever: {{use: hybrid, of: [{{use: bm25}}, {hnsw}]}}}}\n"
+    )
+    experiment = write_experiment(tmp_path / "small.yaml", body)
+    result, _, _ = run(experiment, tmp_path / "results", latency=latency)
+    said = [note for note in result.notes if "hnsw" in note]
+    assert [note.partition(": ")[0] for note in said] == ["alone @ v1", "leg @ v1"]
+    for note in said:  # once, of all four questions, also where each was asked alone
+        assert re.search(
+            r"hnsw: approximate, 100.00% of the exact first 100 found \(4 of 4 queries, \d+ windows\)$", note
+        )
+    assert json.loads((result.path / "manifest.json").read_text())["notes"] == [*result.notes]
