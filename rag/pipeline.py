@@ -22,7 +22,7 @@ from rag.errors import ComponentError, InputError, MissingDependencyError, RagWa
 from rag.patience import Patience
 from rag.protocols import Index, RemarkingIndex
 from rag.registry import name_of
-from rag.systems import System
+from rag.systems import System, fitted_faults
 from rag.types import (
     ChunkSet,
     Context,
@@ -115,7 +115,13 @@ def answer(
 
     Returns:
         One outcome a question, in the order of the questions.
+
+    Raises:
+        InputError: A component was fitted on other stages, or not at all.
     """
+    unfit = [fault for _, fault in fitted_faults(system)]
+    if unfit:
+        raise InputError(unfit)
     outcomes = {question.question_id: Outcome(question) for question in questions}
     documents = {document.doc_id: document for document in snapshot.documents}
     retrieving, reranking = Patience(system.timeout), Patience(system.timeout)
@@ -141,6 +147,57 @@ def answer(
         for remark in index.remarks() if isinstance(index, RemarkingIndex) else ():
             warnings.warn(remark, RagWarning, stacklevel=2)
     return [outcomes[question.question_id] for question in questions]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What a retriever found for one question.
+
+    Attributes:
+        retrieved: Over the chunks that the question's principal may read.
+        visible: int32 (chunks of `retrieved`,): their rows in the full chunk set.
+    """
+
+    question: Question
+    retrieved: Ranking
+    visible: IntArray
+
+    def head(self, n: int) -> Ranking:
+        """The first n, as a reranker is handed them."""
+        return _head(self.retrieved, n)
+
+
+def candidates(system: System, snapshot: Snapshot, chunks: ChunkSet, questions: Sequence[Question]) -> list[Candidates]:
+    """Search alone: what `answer` would hand to the reranker, for whoever fits one.
+
+    Args:
+        system: Wired components, of which the retriever is asked.
+        snapshot: The corpus version.
+        chunks: All its chunks, as the system's chunker cut them.
+        questions: In any order.
+
+    Returns:
+        One a question, in the order of the questions.
+
+    Raises:
+        ComponentError: The retriever failed or broke its contract: nothing is fitted on a part of the questions.
+    """
+    documents = {document.doc_id: document for document in snapshot.documents}
+    found: dict[str, Candidates] = {}
+    for group, visible in _visible_sets(questions, chunks, documents):
+        subset = chunks if len(visible) == len(chunks) else chunks.select(visible)
+        queries = [Query(question.question_id, question.text, question.principal) for question in group]
+        try:
+            rankings = _checked(
+                system.retriever.build(subset).search(queries, system.depth), queries, subset, system.depth
+            )
+        except _STOP:
+            raise
+        except Exception as error:
+            raise ComponentError(f"retriever {name_of(system.retriever)[1]!r}: {described(error)}") from error
+        for question, ranking in zip(group, rankings, strict=True):
+            found[question.question_id] = Candidates(question, ranking, visible)
+    return [found[question.question_id] for question in questions]
 
 
 _STOP = (InputError, MissingDependencyError)  # the user's to mend: not one question's fault

@@ -15,9 +15,16 @@ from typing import Any
 
 from rag import registry
 from rag.context import ContextSettings
+from rag.errors import Fault
+from rag.fitted import Fits, file_faults, foreign, kept_name
 from rag.protocols import SEAMS, Memo, Tokenizer
 
 STAGES = ("chunker", "retriever", "reranker", "gate", "generator", "router")
+_BEFORE = {
+    "retriever": ("chunker", "depth"),
+    "reranker": ("chunker", "depth", "retriever", "candidates"),
+    "gate": ("chunker", "depth", "retriever", "candidates", "reranker", "context"),
+}
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,15 @@ class System:
         """Names this system's way of cutting: equal for systems that share it."""
         return f"{registry.name_of(self.chunker)[1]}-{registry.identity_hash(self.chunker)[:8]}"
 
+    def before(self, seam: str) -> dict[str, Any]:
+        """Identities and settings of the stages before a seam: what a component fitted for it is bound to.
+
+        Args:
+            seam: `retriever`, `reranker` or `gate`.
+        """
+        described = self.identity()
+        return {name: described[name] for name in _BEFORE[seam]}
+
     def wired(self, tokenizer: Tokenizer, memo: Memo) -> System:
         """The same system with tokenizer and store in its components."""
         parts = {seam: wire(getattr(self, seam), tokenizer, memo) for seam in STAGES}
@@ -102,6 +118,28 @@ def nested(component: Any) -> Iterator[Any]:
         for item in value if isinstance(value, tuple) else (value,):
             if dataclasses.is_dataclass(item) and not field.metadata.get(registry.INJECTED):
                 yield from nested(item)
+
+
+def fitted_faults(system: System) -> Iterator[tuple[str, Fault]]:
+    """(seam, fault) for every component that lacks a fitted file, or has a damaged one or one of other stages."""
+    for seam in _BEFORE:
+        for component in _fitting(system, seam):
+            faults = file_faults(component)
+            if not faults and (fault := foreign(component, system.before(seam))) is not None:
+                faults = [fault]
+            yield from ((seam, fault) for fault in faults)
+
+
+def fitted_copies(system: System) -> dict[str, str]:
+    """The fitted files that a system uses, as a run keeps them: name -> content."""
+    files = [(part.file, part.sha256) for seam in STAGES for part in _fitting(system, seam)]
+    return {kept_name(sha256): file.read_text(encoding="utf-8") for file, sha256 in files if file and sha256}
+
+
+def _fitting(system: System, seam: str) -> list[Fits]:
+    """The components of a stage that read a fitted file."""
+    component = getattr(system, seam)
+    return [part for part in nested(getattr(component, registry.STANDS_FOR, component)) if isinstance(part, Fits)]
 
 
 def seam_of(hint: Any) -> str | None:

@@ -43,7 +43,15 @@ def test_the_ladder_on_real_documents_is_the_same_ladder() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/files.md", "docs/metrics.md", "docs/notebook.md"],
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/architecture.md",
+        "docs/files.md",
+        "docs/fitting.md",
+        "docs/metrics.md",
+        "docs/notebook.md",
+    ],
 )
 def test_links_lead_somewhere(name: str) -> None:
     page = REPO / name

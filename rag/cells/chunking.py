@@ -70,7 +70,7 @@ def read_chunking(run: Run, version: Version, chunking_id: str) -> Chunking:
     start, end, shown_start, shown_end = (integers(chunks[name], 0)[order] for name in _COLUMNS[-4:])
     position = np.full(int(row.max(initial=-1)) + 1, -1, np.int32)
     position[row] = np.arange(len(row))
-    entry, first = _entries(doc, shown_start, shown_end)
+    entry, first = distinct_spans(doc, shown_start, shown_end)
     items = version.items
     if run.manifest["corpus"]["unit"] == "document":
         judged = Judged(items.question, items.doc, items.grade)
@@ -94,7 +94,7 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
-def _entries(doc: IntArray, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+def distinct_spans(doc: IntArray, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """Distinct spans numbered by (document, start, end): each chunk's number, and a chunk for each number."""
     if not len(doc):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rag.cli import caching, carrying, comparing, datasets, exporting, inspecting, parts, running
+from rag.cli import caching, carrying, comparing, datasets, exporting, fitting, inspecting, parts, running
 from rag.errors import RagError, RagWarning
 
 INTERRUPTED = 130
@@ -45,7 +45,7 @@ def _options(
     pass
 
 
-for module in (running, comparing, inspecting, datasets, carrying, exporting, caching, parts):
+for module in (running, fitting, comparing, inspecting, datasets, carrying, exporting, caching, parts):
     module.add_to(app)
 
 

@@ -52,7 +52,7 @@ def computed(dataset: DatasetFile, new: Side, old: Side, open_store: OpenStore, 
     """
     unchanged_snapshot(dataset, old)
     try:
-        experiment = rebuilt(new.run.manifest, new.system, Path())
+        experiment = rebuilt(new.run.manifest, new.system, Path(), new.run.path)
         with open_store() as store:
             work = Work(Job(experiment, dataset, (old.version,)), store, progress, latency=False)
             work.check_gold()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import pathlib
 import re
 import types
 import typing
@@ -102,6 +103,8 @@ def _value(hint: Any, node: Node, path: Path, faults: Faults) -> Any:
     if type(None) in options and node.value is None:
         return None
     for option in options:
+        if option is pathlib.Path and isinstance(node.value, str) and node.value:
+            return pathlib.Path(node.file).parent / node.value  # relative to the file that names it
         seam = seam_of(option)
         if seam is not None:
             return _nested(seam, option, node, path, faults)

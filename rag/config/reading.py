@@ -15,7 +15,7 @@ from rag.config.components import build
 from rag.context import ContextSettings
 from rag.errors import Faults, InputError, nearest
 from rag.protocols import KeepNothing, Tokenizer, WindowedEmbedder
-from rag.systems import STAGES, System, nested, wire
+from rag.systems import STAGES, System, fitted_faults, nested, wire
 from rag.text import WORDS
 from rag.windows import EmbedderTokenizer
 from rag.yamltext import Node, from_plain, read
@@ -114,7 +114,9 @@ def load_experiment(path: Path) -> Experiment:
     return experiment
 
 
-def read_experiment(path: Path, faults: Faults, added: Mapping[str, Any] | None = None) -> Reading:
+def read_experiment(
+    path: Path, faults: Faults, added: Mapping[str, Any] | None = None, *, fitted: bool = True
+) -> Reading:
     """Read an experiment file and record every fault of it.
 
     Args:
@@ -122,6 +124,7 @@ def read_experiment(path: Path, faults: Faults, added: Mapping[str, Any] | None 
         faults: Where they go.
         added: Systems beside those of the file, as plain values in which a component may stand as an object; one
             without `extends` extends the baseline.
+        fitted: Whether what has to be fitted must have been; not where it is about to be.
 
     Raises:
         InputError: The file cannot be read as YAML at all.
@@ -129,7 +132,7 @@ def read_experiment(path: Path, faults: Faults, added: Mapping[str, Any] | None 
     found = Faults()
     root = read(path, faults=found)
     _add_systems(root, added or {}, found)
-    experiment = experiment_of(root, path, found)
+    experiment = experiment_of(root, path, found, fitted=fitted)
     written = root.value.get("dataset")
     dataset = path.parent / written.value if written is not None and isinstance(written.value, str) else None
     if written is not None and dataset is not None and not dataset.exists():
@@ -177,7 +180,7 @@ def _index_versions(root: Node) -> tuple[tuple[str, str, str, int], ...]:
     return tuple(found)
 
 
-def experiment_of(root: Node, path: Path, faults: Faults) -> Experiment | None:
+def experiment_of(root: Node, path: Path, faults: Faults, *, fitted: bool = True) -> Experiment | None:
     """The experiment that a file's keys describe, or None with its faults recorded."""
     plugins = root.value.get("plugins")
     if plugins is not None and isinstance(plugins.value, list):
@@ -196,6 +199,9 @@ def experiment_of(root: Node, path: Path, faults: Faults) -> Experiment | None:
     if model is None or not systems:
         return None
     tokenizer = _tokenizer(model.tokenizer, systems)
+    systems = [dataclasses.replace(one, chunker=wire(one.chunker, tokenizer, KeepNothing())) for one in systems]
+    if fitted:
+        _check_fitted(root, systems, faults)
     return Experiment(
         path,
         model.name,
@@ -208,9 +214,7 @@ def experiment_of(root: Node, path: Path, faults: Faults) -> Experiment | None:
         model.tokenizer,
         tokenizer,
         model.coverage,
-        tuple(
-            dataclasses.replace(system, chunker=wire(system.chunker, tokenizer, KeepNothing())) for system in systems
-        ),
+        tuple(systems),
         model.baseline or names[0],
         tuple(model.metrics),
         model.check,
@@ -402,6 +406,19 @@ def _system(name: str, parent: str | None, node: Node, faults: Faults) -> System
     settings = ContextSettings(**model.context.model_dump())
     return System(name, parent, **parts, depth=model.depth, candidates=model.candidates, context=settings,
                   index_version=model.index_version, timeout=model.timeout)  # fmt: skip
+
+
+def _check_fitted(root: Node, systems: list[System], faults: Faults) -> None:
+    """A fitted file that is missing, changed, or of other stages, once for all systems that inherit it."""
+    found = Faults()
+    for system in systems:
+        for seam, fault in fitted_faults(system):
+            path = ("systems", system.name, seam, *([fault.path] if fault.path and not fault.file else []))
+            file, line = root.at(path)
+            problem = f"{fault.file}: {fault.problem}" if fault.file else fault.problem
+            found.add(problem, file=file, line=line, path=".".join(path), must_be=fault.must_be, got=fault.got,
+                      hint=fault.hint)  # fmt: skip
+    _extend_once(faults, found)
 
 
 def _tokenizer(name: str, systems: list[System]) -> Tokenizer:

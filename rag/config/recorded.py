@@ -13,26 +13,28 @@ from typing import Any
 from rag import registry
 from rag.config.reading import Experiment, experiment_of
 from rag.errors import Fault, Faults, InputError
+from rag.fitted import kept_name
 from rag.systems import STAGES, configured_fields
 from rag.yamltext import from_plain
 
 _FILE = "config.yaml"
 
 
-def rebuilt(manifest: Mapping[str, Any], system: str, folder: Path) -> Experiment:
+def rebuilt(manifest: Mapping[str, Any], system: str, folder: Path, run: Path | None = None) -> Experiment:
     """The experiment of a run with one of its systems alone.
 
     Args:
         manifest: A run's manifest.
         system: One of its systems.
         folder: Where plug-in modules may stand that are not installed.
+        run: The run's folder, where its copies of fitted files are; needed where the system uses one.
 
     Raises:
         InputError: A component does not exist any more, or is not what it was when the run was recorded.
     """
     config = dict(manifest["config"])
     registry.load_plugins(list(config["plugins"]), folder=folder)
-    written = {key: _written(value) for key, value in config["systems"][system].items() if key != "parent"}
+    written = {key: _written(value, run) for key, value in config["systems"][system].items() if key != "parent"}
     config |= {"systems": {system: written}, "baseline": system}
     faults = Faults()
     root = from_plain({key: value for key, value in config.items() if value is not None}, _FILE)
@@ -44,16 +46,18 @@ def rebuilt(manifest: Mapping[str, Any], system: str, folder: Path) -> Experimen
     return experiment
 
 
-def _written(value: Any) -> Any:
+def _written(value: Any, run: Path | None) -> Any:
     """A recorded value as a person would have written it."""
     if isinstance(value, list):
-        return [_written(item) for item in value]
+        return [_written(item, run) for item in value]
     if not isinstance(value, dict):
         return value
     if "seam" in value and "use" in value:
         known = configured_fields(registry.resolve(value["seam"], value["use"]))
         value = {key: item for key, item in value.items() if key == "use" or key in known}
-    return {key: _written(item) for key, item in value.items()}
+        if run is not None and value.get("sha256") and "file" in known:
+            value["file"] = str((run / kept_name(value["sha256"])).resolve())
+    return {key: _written(item, run) for key, item in value.items()}
 
 
 def _need_same(system: str, now: Mapping[str, Any], recorded: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ How a pair is scored is the reranker's; where pair scores are kept is the `Memo`
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,15 +21,21 @@ ScorePairs = Callable[[Sequence[str], Sequence[Passage]], FloatArray]
 
 
 def pair_scores(rankings: Sequence[Ranking], space: str, memo: Memo, score: ScorePairs) -> list[FloatArray]:
-    """One float64 score a candidate, per ranking.
+    """One float64 score a candidate, per ranking: `pair_rows` of a scorer that gives one number a pair."""
+    return [rows[:, 0] for rows in pair_rows(rankings, space, memo, score, 1)]
+
+
+def pair_rows(rankings: Sequence[Ranking], space: str, memo: Memo, score: ScorePairs, width: int) -> list[FloatArray]:
+    """float64 (candidates, width) per ranking.
 
     Batches hold all pairs of `PASSAGES_AT_ONCE` distinct passages, longest first, and are planned before the memo is
     asked; a blank query scores 0 with everything and is not computed.
 
     Args:
         space: Identity of the scorer and of how it reads passages.
-        score: (query texts, passages), aligned -> float32 (n,). Called once a batch with its missing pairs, those of
-            one passage together.
+        score: (query texts, passages), aligned -> float32 (n, width), or (n,) where that is 1. Called once a batch
+            with its missing pairs, those of one passage together.
+        width: Numbers a pair, the same for the whole space.
     """
     pairs: dict[tuple[str, Passage], int] = {}
     wanted: list[IntArray] = []
@@ -52,25 +58,34 @@ def pair_scores(rankings: Sequence[Ranking], space: str, memo: Memo, score: Scor
 
     def compute(positions: Sequence[int]) -> FloatArray:
         values = score([listed[at][0] for at in positions], [listed[at][1] for at in positions])
-        return np.asarray(values, np.float32).reshape(-1, 1)
+        return np.asarray(values, np.float32).reshape(-1, width)
 
-    values = np.zeros(len(listed) + 1)  # the last one is what blank queries point at
+    values = np.zeros((len(listed) + 1, width))  # the last one is what blank queries point at
     if listed:
-        values[:-1] = memo.rows(space, [_key(text, passage) for text, passage in listed], batches, compute)[:, 0]
+        values[:-1] = memo.rows(space, [_key(text, passage) for text, passage in listed], batches, compute)
     return [values[positions] for positions in wanted]
 
 
 def reorder(
-    rankings: Sequence[Ranking], scores: Sequence[FloatArray], name: str, score_kind: str, *, blend: bool
+    rankings: Sequence[Ranking],
+    scores: Sequence[FloatArray],
+    name: str,
+    score_kind: str,
+    *,
+    blend: bool,
+    more: Mapping[str, Sequence[FloatArray]] | None = None,
 ) -> list[Ranking]:
     """Rankings of stage `rerank` with the same rows, features kept and `scores` added under `name`.
+
+    `more` are further features, one array a ranking as in `scores`, which order nothing.
 
     With `blend` the order is by the sum of the z-scores, over the query's candidates, of every feature (the legs'
     scores) and of `scores`; a candidate that a leg lacks takes the leg's minimum, and what does not vary adds 0.
     """
     result = []
-    for ranking, values in zip(rankings, scores, strict=True):
+    for position, (ranking, values) in enumerate(zip(rankings, scores, strict=True)):
         own = rounded(values)
+        further = {other: rounded(columns[position]) for other, columns in (more or {}).items()}
         legs = dict(ranking.features) or {ranking.stage: ranking.scores}
         final = sum((z_scores(column) for column in (*legs.values(), own)), np.zeros(len(own))) if blend else own
         (reranked,) = rank_many(
@@ -82,7 +97,7 @@ def reorder(
             ranking.rows,
             final,
             len(own),
-            features={**ranking.features, name: own},
+            features={**ranking.features, name: own, **further},
         )
         result.append(reranked)
     return result

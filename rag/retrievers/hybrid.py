@@ -98,38 +98,38 @@ class HybridRetriever:
         """Build every leg over the same chunks."""
         return _HybridIndex(self, chunks, tuple(leg.build(chunks) for leg in self.of))
 
+    def fused(
+        self, queries: Sequence[Query], chunks: ChunkSet, found: Sequence[Sequence[Ranking]], k: int
+    ) -> list[Ranking]:
+        """What the legs returned, as one ranking a query.
 
-@dataclass(frozen=True)
-class _HybridIndex:
-    retriever: HybridRetriever
-    chunks: ChunkSet
-    legs: tuple[Index, ...]
-
-    def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
-        """See `protocols.Index`; each leg is searched to depth k."""
-        names = self.retriever.leg_names()
-        found = [leg.search(queries, k) for leg in self.legs]
-        columns = [_Columns.of(rankings, len(self.chunks)) for rankings in found]
+        Args:
+            queries: The queries.
+            chunks: What every leg searched.
+            found: Per leg, in the order of `of`, one ranking a query.
+            k: How many to keep.
+        """
+        names = self.leg_names()
+        columns = [_Columns.of(rankings, len(chunks)) for rankings in found]
         keys = np.unique(np.concatenate([column.keys for column in columns]))
-        query_index, rows = np.divmod(keys, max(len(self.chunks), 1))
-        fusion = self.retriever.fusion
-        weights = np.array(fusion.weights or [1.0] * len(columns))
-        if fusion.use == "convex":
+        query_index, rows = np.divmod(keys, max(len(chunks), 1))
+        weights = np.array(self.fusion.weights or [1.0] * len(columns))
+        if self.fusion.use == "convex":
             weights = weights / weights.sum()
         scores, features = np.zeros(len(keys)), {}
         for name, column, weight in zip(names, columns, weights, strict=True):
             places = np.searchsorted(keys, column.keys)
             features[name] = np.full(len(keys), np.nan)
             features[name][places] = column.scores
-            parts, absent = _parts(fusion, column, len(queries))
+            parts, absent = _parts(self.fusion, column, len(queries))
             added = absent[query_index]
             added[places] = parts
             scores += weight * added
         return rank_many(
             queries,
             "retrieve",
-            fusion.use,
-            self.chunks,
+            self.fusion.use,
+            chunks,
             query_index,
             rows,
             scores,
@@ -147,6 +147,17 @@ class _HybridIndex:
     def remarks(self) -> list[str]:
         """See `protocols.RemarkingIndex`: those of the legs."""
         return [remark for leg in self.legs if isinstance(leg, RemarkingIndex) for remark in leg.remarks()]
+
+
+@dataclass(frozen=True)
+class _HybridIndex:
+    retriever: HybridRetriever
+    chunks: ChunkSet
+    legs: tuple[Index, ...]
+
+    def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
+        """See `protocols.Index`; each leg is searched to depth k."""
+        return self.retriever.fused(queries, self.chunks, [leg.search(queries, k) for leg in self.legs], k)
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ LIBRARIES = (
 
 
 SEARCHES = (  # the source that decides what a retriever or a reranker returns for given chunks
-    "embedders", "errors.py", "models.py", "protocols.py", "ranking.py", "registry.py", "rerankers", "retrievers",
-    "runner/indexes.py", "runner/rankings.py", "runner/stages.py", "runner/stand_ins.py", "runner/keys.py",
-    "sources.py", "store", "systems.py", "context.py", "text.py", "types", "windows.py",
+    "embedders", "errors.py", "fitted", "models.py", "protocols.py", "ranking.py", "registry.py", "rerankers",
+    "retrievers", "runner/indexes.py", "runner/rankings.py", "runner/stages.py", "runner/stand_ins.py",
+    "runner/keys.py", "sources.py", "store", "systems.py", "context.py", "text.py", "types", "windows.py",
 )  # fmt: skip
 COMPUTES = (  # the source that decides what any unit holds; what only reads records, or is typed, is not in it
     *SEARCHES, "chunkers", "chunking.py", "corpus", "datasets.py", "gates", "generators", "gold", "markdown",

@@ -23,7 +23,12 @@ class Job:
 
 
 def prepare(
-    path: Path, *, check_gold: bool = False, added: Mapping[str, Any] | None = None, only: Sequence[str] = ()
+    path: Path,
+    *,
+    check_gold: bool = False,
+    added: Mapping[str, Any] | None = None,
+    only: Sequence[str] = (),
+    fitted: bool = True,
 ) -> Job:
     """Read an experiment and its dataset.
 
@@ -33,12 +38,13 @@ def prepare(
             (or has done so for the same bytes), so it asks for it only where there are other faults to report.
         added: Systems beside those of the file, as `config.read_experiment` takes them.
         only: Names of the systems to run; all by default.
+        fitted: Whether what has to be fitted must have been; not where it is about to be.
 
     Raises:
         InputError: Every fault of both, together.
     """
     faults = Faults()
-    reading = read_experiment(path, faults, added)
+    reading = read_experiment(path, faults, added, fitted=fitted)
     experiment, dataset = reading.experiment, None
     if reading.dataset is not None:
         try:

@@ -18,6 +18,7 @@ from rag.records import RECORDED, RunWriter, discard, reserve, unfinished
 from rag.runner.preparing import Job
 from rag.runner.work import Work
 from rag.store import Store
+from rag.systems import fitted_copies
 
 LATENCY_QUESTIONS = 200
 
@@ -72,6 +73,10 @@ def run(job: Job, *, results: Path, store: Store, progress: Progress, latency: b
     for name in RECORDED:
         writer.table(name, tables[name])
     writer.text("config.yaml", yaml.safe_dump(job.experiment.resolved(), sort_keys=False, allow_unicode=True))
+    for system in job.experiment.systems:
+        for name, content in fitted_copies(system).items():
+            writer.text(name, content)
+            manifest["notes"].append(f"{system.name}: fitted on dev questions ({name}), so its dev figures flatter it")
     manifest["corpus"]["dataset_path"] = _beside(folder / run_id, work.dataset.root)
     manifest |= {
         "run_id": run_id,

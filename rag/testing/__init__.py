@@ -15,7 +15,7 @@ from typing import Any
 from rag.testing.answering import check_gate, check_generator, check_router
 from rag.testing.clauses import ContractError, check_component
 from rag.testing.reading import check_chunker, check_chunks, check_embedder
-from rag.testing.samples import sample_chunks, sample_documents
+from rag.testing.samples import sample_chunks, sample_documents, sample_rankings
 from rag.testing.searching import check_reranker, check_retriever
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "check_router",
     "sample_chunks",
     "sample_documents",
+    "sample_rankings",
 ]
 
 CHECKS: dict[str, Callable[[Any], None]] = {

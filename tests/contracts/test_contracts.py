@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rag import registry, testing
+from rag.fitted import FittedFile, write_fitted
 from rag.ranking import rank
 from rag.registry import make, register
 from rag.types import Chunk, ChunkSet, Document, FloatArray, Query, Ranking, Span, chunk_id
@@ -34,6 +35,7 @@ FIELDS: dict[tuple[str, str], Any] = {
     },
     ("reranker", "late-interaction"): lambda model: {"embedder": _hashing()},
     ("reranker", "cross-encoder"): lambda model: {"model": str(model["cross-encoder"])},
+    ("reranker", "learned"): lambda model: {"file": model["learned"][0], "sha256": model["learned"][1]},
     ("embedder", "sentence-transformers"): lambda model: {
         "model": str(model["embedder"]),
         "query_prompt": "query: ",
@@ -49,6 +51,17 @@ def models(tiny_embedder: Path, tiny_cross_encoder: Path) -> dict[str, Path]:
     return {"embedder": tiny_embedder, "cross-encoder": tiny_cross_encoder}
 
 
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, str]]:
+    """A ranker that was trained on the checks' own rankings: every other candidate is relevant."""
+    reranker = make("reranker", "learned")
+    columns = reranker.columns(testing.sample_rankings())
+    labels = [np.arange(len(ranking)) % 2 == 1 for ranking in columns.rankings]
+    plain = reranker.train(columns, labels, 7).plain()
+    path = tmp_path_factory.mktemp("learned") / "learned.json"
+    return {"learned": (path, write_fitted(path, FittedFile(reranker.kind, "sample", {}, plain, columns.names)))}
+
+
 @pytest.mark.parametrize(
     ("seam", "name"),
     [pytest.param(*key, id=f"{key[0]}-{key[1]}", marks=MARKS.get(key, ())) for key in BUILT_IN],
@@ -57,6 +70,7 @@ def test_every_component_keeps_its_contract(seam: str, name: str, request: pytes
     cls = registry.resolve(seam, name)
     needs_model = (seam, name) in (("embedder", "sentence-transformers"), ("reranker", "cross-encoder"))
     model = request.getfixturevalue("models") if needs_model else {}
+    model = request.getfixturevalue("learned") if name == "learned" else model
     given = FIELDS.get((seam, name), lambda model: {})(model)
     for variant in _variants(cls, given):
         testing.CHECKS[seam](cls(**variant))

@@ -10,7 +10,7 @@ import pytest
 from rag.errors import InputError
 from rag.ranking import rank
 from rag.registry import identity_hash, make, register
-from rag.rerankers.late_interaction import max_sim
+from rag.rerankers.late_interaction import max_sims
 from rag.types import Chunk, ChunkSet, FloatArray, Query, Ranking, Span
 
 
@@ -65,11 +65,11 @@ def candidates(query: str, texts: Sequence[str], contexts: Sequence[str] = ()) -
     return rank(Query("q", query), "retrieve", "bm25", chunks, range(len(texts)), scores, 10, features={"bm25": scores})
 
 
-def test_max_sim_is_the_mean_over_query_tokens_of_the_best_cosine() -> None:
+def test_max_sims_are_mean_and_minimum_over_query_tokens_of_the_best_cosine() -> None:
     passage = np.array([[1, 0], [0.6, 0.8]], np.float32)
-    first = np.array([[1, 0], [0, 1]], np.float32)  # (1 + 0.8) / 2
+    first = np.array([[1, 0], [0, 1]], np.float32)  # (1 + 0.8) / 2; the lower is 0.8
     second = np.array([[-1, 0]], np.float32)  # max(-1, -0.6)
-    assert max_sim([first, second], passage).tolist() == pytest.approx([0.9, -0.6])
+    assert max_sims([first, second], passage).tolist() == [pytest.approx([0.9, 0.8]), pytest.approx([-0.6, -0.6])]
 
 
 def test_reorders_by_max_sim() -> None:
@@ -78,7 +78,7 @@ def test_reorders_by_max_sim() -> None:
     (after,) = make("reranker", "late-interaction", embedder=OneHot()).rerank([before])
     assert after.rows.tolist() == [2, 1, 3, 0]
     assert after.scores.tolist() == [1.0, 0.5, 0.5, 0.0]
-    assert (after.score_kind, list(after.features)) == ("maxsim", ["bm25", "late-interaction"])
+    assert (after.score_kind, list(after.features)[:2]) == ("maxsim", ["bm25", "late-interaction"])
     assert sorted(OneHot.seen) == ["a x", "b a", "x x"]  # twins are embedded once
 
 
@@ -124,3 +124,12 @@ def test_an_embedder_without_token_vectors_is_refused() -> None:
 
     with pytest.raises(InputError, match="embedder: gives no token vectors"):
         make("reranker", "late-interaction", embedder=Pooled())
+
+
+def test_the_lowest_cosine_is_a_feature_of_the_best_window_and_orders_nothing() -> None:
+    before = candidates("a b", ["x x", "a x", "b a", "a x"])
+    (after,) = make("reranker", "late-interaction", embedder=OneHot()).rerank([before])
+    assert after.features["late-interaction:minimum"].tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert after.rows.tolist() == [2, 1, 3, 0]
+    (blended,) = make("reranker", "late-interaction", embedder=OneHot(), blend=True).rerank([before])
+    assert set(blended.features) == {"bm25", "late-interaction", "late-interaction:minimum"}
