@@ -42,6 +42,8 @@ class Traced:
         candidates: What was handed to the reranker covers it; without a reranker as `fused`.
         top_k: The first k of `final` cover it.
         context: The pieces shown cover it; False where none were recorded.
+        cited: The pieces that kept claims cite cover it; False where no answer was recorded.
+        answered: An answer to its question was recorded.
         lost_at: int, position in `CHAIN`; -1 where it is not lost.
         counted: Its question is expected to be answered and not left out.
     """
@@ -55,6 +57,8 @@ class Traced:
     candidates: BoolArray
     top_k: BoolArray
     context: BoolArray
+    cited: BoolArray
+    answered: BoolArray
     lost_at: IntArray
     counted: BoolArray
 
@@ -86,8 +90,8 @@ def traces(
 def funnel(run: Run, systems: Sequence[str] | None = None, versions: Sequence[str] | None = None) -> pa.Table:
     """As `records.schemas()["funnel"]`: a row for each system, version and item of a question that should be answered.
 
-    An item that is listed twice is one row. `cited` is null until answers are recorded, `context` where none was, and
-    `lost_at` where the item is not lost.
+    An item that is listed twice is one row. `cited` is null where no answer was recorded, `context` where no context
+    was, and `lost_at` where the item is not lost.
 
     Raises:
         InputError: A system or version is not in the run, or the records contradict one another.
@@ -166,13 +170,24 @@ def _traced(run: Run, source: Source, stages: Mapping[str, Shown], gold: pa.Tabl
     )
     first_failed = np.argmin(held, axis=0)
     lost_at = np.where(np.where(recorded, shown, first), -1, at_fault[first_failed, np.arange(len(blamed))])
+    cited, answered = cell.covered_cited < NEVER, _answered(source)[items.question]
+    lost_at[(lost_at < 0) & answered & ~cited] = _CODE["citation"]
     lost_at[cell.questions.failed[items.question]] = _CODE["error"]
     counted = (cell.questions.should_answer & ~cell.questions.excluded)[items.question]
     stale = source.version.searched != cell.corpus_version
     numbers = _evidence_numbers(source, source.version.gold if stale else of_version(gold, cell.corpus_version))
     return Traced(
-        source, numbers, in_corpus, intact, best_leg < NEVER, fused, handed, first, shown, lost_at, counted
+        source, numbers, in_corpus, intact, best_leg < NEVER, fused, handed, first, shown, cited, answered, lost_at,
+        counted,
     )  # fmt: skip
+
+
+def _answered(source: Source) -> BoolArray:
+    """(questions,): an answer is recorded, from the context that was retrieved; a refusal is none."""
+    answers = source.cell.answers
+    if answers is None:
+        return source.cell.nowhere()
+    return np.array([text is not None for text in answers.given], np.bool_) & ~source.cell.questions.refused
 
 
 def _evidence_numbers(source: Source, gold: pa.Table) -> IntArray:
@@ -198,8 +213,8 @@ def _table(found: Sequence[Traced]) -> pa.Table:
 
     schema = schemas()["funnel"]
     words = {name: Coder() for name in ("system", "corpus_version", "question_id", "lost_at")}
-    flags = ("in_corpus", "intact", "in_leg", "fused", "candidates", "top_k", "context")
-    plain: dict[str, list[Any]] = {name: [] for name in (*flags, "evidence", "missing")}
+    flags = ("in_corpus", "intact", "in_leg", "fused", "candidates", "top_k", "context", "cited")
+    plain: dict[str, list[Any]] = {name: [] for name in (*flags, "evidence", "missing", "answered")}
     for traced in found:
         cell, question = traced.source.cell, traced.source.cell.items.question
         rows = np.flatnonzero(traced.counted)
@@ -208,12 +223,12 @@ def _table(found: Sequence[Traced]) -> pa.Table:
         words["corpus_version"].add([cell.corpus_version], np.zeros(len(rows), np.int32))
         words["question_id"].add(cell.questions.ids, question[rows])
         words["lost_at"].add([*CHAIN, ""], traced.lost_at[rows])  # -1 is the last word: null
-        for name in (*flags, "evidence"):
+        for name in (*flags, "evidence", "answered"):
             plain[name].append(getattr(traced, name)[rows])
         plain["missing"].append(~cell.questions.context_recorded[question[rows]])
     whole = {name: np.concatenate(parts) if parts else np.zeros(0, np.bool_) for name, parts in plain.items()}
     arrays: dict[str, Any] = {name: coder.array() for name, coder in words.items()}
     arrays |= {name: pa.array(whole[name]) for name in (*flags, "evidence")}
     arrays["context"] = pa.array(whole["context"], mask=whole["missing"])
-    arrays["cited"] = pa.nulls(len(whole["context"]), pa.bool_())
+    arrays["cited"] = pa.array(whole["cited"], mask=~whole["answered"])
     return pa.Table.from_arrays([arrays[name].cast(schema.field(name).type) for name in schema.names], schema=schema)

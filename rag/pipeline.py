@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from rag.answering import Written
 from rag.context import TokenCounter, TokenLedger, build_context
 from rag.errors import ComponentError, InputError, MissingDependencyError, RagWarning, described
 from rag.patience import Patience
@@ -90,6 +91,8 @@ class Outcome:
     context: Context | None = None
     context_rows: tuple[int, ...] = ()
     decision: Decision | None = None
+    written: Written | None = None
+    oracle: Written | None = None
     timings: list[Timing] = field(default_factory=list)
 
 

@@ -3,8 +3,8 @@
 A component is a frozen dataclass that satisfies one of these. Its fields are its configuration; their canonical JSON
 plus its declared `version` is its identity (`registry.identity`). `testing.py` holds these contracts as code.
 
-`Tokenizer` and `Memo` are not configured by a person: a component that needs one declares a field of that type, and
-the builder fills it in.
+`Tokenizer`, `Memo` and `AnswerCache` are not configured by a person: a component that needs one declares a field of
+that type, and the builder fills it in.
 """
 
 from __future__ import annotations
@@ -187,10 +187,27 @@ class Gate(Protocol):
 
 @runtime_checkable
 class Generator(Protocol):
-    """Writes an answer from a context, citing its pieces."""
+    """Writes an answer from a context, citing its pieces.
+
+    Contract: it cites chunk ids of `context`, or positions in it from 1. What a model cites beyond it is kept as the
+    model wrote it: `rag.claims` checks citations, and has to see them. A context without pieces is no error.
+    """
 
     def generate(self, query: Query, context: Context) -> Answer:
-        """The answer; claims cite chunk ids of `context` alone."""
+        """The answer to one query."""
+        ...
+
+
+@runtime_checkable
+class BatchGenerator(Generator, Protocol):
+    """A generator that answers many queries at a time, because most of its time is waiting."""
+
+    def generate_many(self, queries: Sequence[Query], contexts: Sequence[Context]) -> Sequence[Answer | Exception]:
+        """One answer a query, in order; what went wrong with a query stands in its place and stops no other.
+
+        Raises:
+            InputError: Nothing can be asked at all (no key); the user's to mend.
+        """
         ...
 
 
@@ -255,8 +272,27 @@ class Memo(Protocol):
         ...
 
 
+class AnswerCache(Protocol):
+    """Keeps answers by content, so that nobody is asked (and paid) twice. Only called from one thread."""
+
+    def answer(self, key: str) -> bytes | None:
+        """What is kept under a key, a sha256 in hex of everything that the answer depends on; None where nothing is."""
+        ...
+
+    def keep_answer(self, key: str, value: bytes) -> None:
+        """Keep it, on disk before this returns."""
+        ...
+
+
 class KeepNothing:
-    """The `Memo` of a component outside a run: computes everything, keeps nothing."""
+    """The `Memo` and `AnswerCache` of a component outside a run: computes everything, keeps nothing."""
+
+    def answer(self, key: str) -> bytes | None:
+        """See `AnswerCache.answer`."""
+        return None
+
+    def keep_answer(self, key: str, value: bytes) -> None:
+        """See `AnswerCache.keep_answer`."""
 
     def rows(
         self,

@@ -74,8 +74,9 @@ def schemas() -> dict[str, pa.Schema]:
             ("chunk_row", whole), ("chunk_id", key), ("score", number), ("score_kind", key), ("cum_tokens", whole),
         ],
         "claims": [
-            ("system", key), ("corpus_version", key), ("question_id", key), ("claim", whole), ("text", text),
-            ("citations", words), ("kept", pa.bool_()), ("reason", text),
+            ("system", key), ("corpus_version", key), ("question_id", key), ("answer", key), ("claim", whole),
+            ("text", text), ("citations", words), ("valid", pa.list_(pa.bool_())), ("support", number),
+            ("supported", pa.bool_()), ("kept", pa.bool_()), ("reason", text),
         ],
         "timings": [
             ("system", key), ("corpus_version", key), ("question_id", key), ("stage", key), ("ms", number),
@@ -187,6 +188,11 @@ class Run:
     def versions(self) -> list[str]:
         """Labels of the corpus versions, oldest first."""
         return [str(version["label"]) for version in self.manifest["corpus"]["versions"]]
+
+    def identity(self, system: str) -> Mapping[str, Any]:
+        """What a system is, as recorded; empty in a run that does not say."""
+        found: Mapping[str, Any] = self.manifest["systems"][system].get("identity") or {}
+        return found
 
     def index_version(self, system: str, version: str) -> str:
         """The version whose documents a system searched when it was asked a version's questions."""

@@ -27,8 +27,21 @@ class Asked:
     split: str = "test"
     excluded: str | None = None
     text: str | None = None
+    answer: str | None = None
     question_hash: str | None = None
     gold_hash: str | None = None
+
+
+@dataclass
+class Said:
+    """A claim of an answer: `valid` says of each citation whether it is."""
+
+    text: str = "x"
+    valid: Sequence[bool] = ()
+    kept: bool = True
+    supported: bool | None = None
+    answer: str = "retrieved"
+    names: Sequence[str] | None = None
 
 
 @dataclass
@@ -42,6 +55,8 @@ class Given:
     action: str | None = "answer"
     status: str = "ok"
     timings: Mapping[str, float] = field(default_factory=dict)
+    answer: str | None = None
+    claims: Sequence[Said] = ()
 
 
 def small_run(
@@ -60,6 +75,7 @@ def small_run(
     shuffle: np.random.Generator | None = None,
     run_id: str = "20260101T000000-00000000",
     superseded: Sequence[int] | None = None,
+    generator: str | None = None,
 ) -> Run:
     """A run of one version and one chunking. A chunk is (doc, start, end[, shown_start, shown_end]).
 
@@ -87,7 +103,7 @@ def small_run(
         rows["questions"].append(
             {
                 "corpus_version": label, "question_id": question.id, "question": question.text or question.id, "need": question.need,
-                "answerable": question.expected == "answer", "route": "rag", "principal": principal,
+                "answer": question.answer, "answerable": question.expected == "answer", "route": "rag", "principal": principal,
                 "tags": list(question.tags), "split": question.split, "expected": question.expected,
                 "excluded": question.excluded, "question_hash": question.question_hash,
                 "gold_hash": question.gold_hash,
@@ -109,8 +125,14 @@ def small_run(
             ]  # fmt: skip
             rows["queries"].append(
                 key | {"status": what.status, "action": what.action, "context": context,
-                       "context_tokens": what.context_tokens}
+                       "context_tokens": what.context_tokens, "answer": what.answer}
             )  # fmt: skip
+            for number, said in enumerate(what.claims):
+                rows["claims"].append(
+                    key | {"answer": said.answer, "claim": number, "text": said.text, "valid": list(said.valid),
+                           "citations": list(said.names or ["c" if good else "?" for good in said.valid]), "kept": said.kept,
+                           "supported": said.supported}
+                )  # fmt: skip
             tokens = what.cum_tokens if what.cum_tokens is not None else [10 * n for n in range(1, len(what.final) + 1)]
             for rank, (row, total) in enumerate(zip(what.final, tokens, strict=True), 1):
                 for stage in ("retrieve", "final"):
@@ -134,7 +156,11 @@ def small_run(
             "metrics": list(metrics), "coverage": coverage, "seed": 7, "tokenizer": "words",
             "baseline": next(iter(systems)),
         },
-        "systems": {name: {"chunking_id": "c0", "parent": (parents or {}).get(name)} for name in systems},
+        "systems": {
+            name: {"chunking_id": "c0", "parent": (parents or {}).get(name)}
+            | ({"identity": {"generator": {"use": generator}}} if generator else {})
+            for name in systems
+        },
         "corpus": {"unit": unit, "versions": [{"label": label}]},
         "latency": latency,
     }  # fmt: skip

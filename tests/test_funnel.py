@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_runs import Asked, Given, small_run
+from small_runs import Asked, Given, Said, small_run
 
 from rag.errors import InputError
 from rag.funnel import CHAIN, funnel, lost, lost_by_question, traces
@@ -241,3 +241,27 @@ def test_a_run_without_a_question_to_answer_loses_nothing(tmp_path: Path) -> Non
     run = small_run(tmp_path, chunks=CHUNKS, questions=asked, systems={"s": {"q": Given([0])}})
     items = funnel(run)
     assert (items.num_rows, [str(found) for found in lost(run, items)]) == (0, ["lost (test): s: none of 0 items"])
+
+
+def test_what_no_kept_claim_cites_is_lost_at_citation(tmp_path: Path) -> None:
+    """Both items are shown; the answer's kept claims cite chunk 3 by its id, and chunk 0 only in a removed claim."""
+    claims = [
+        Said(names=("b#0-10",), valid=[True]), Said(names=("a#0-10",), valid=[True], kept=False),
+        Said(names=("a#0-10",), valid=[False]), Said(names=("a#0-10",), valid=[True], answer="oracle"),
+    ]  # fmt: skip
+    shown = [(0, "hit"), (3, "hit")]
+    asked = [Asked(name, [WHOLE, ("a", 0, 8)]) for name in ("cites", "document", "refuses", "silent")]
+    given = {
+        "cites": Given([0, 3], context=shown, answer="x", claims=claims),
+        "document": Given([0, 3], context=shown, answer="x", claims=[Said(names=("a",), valid=[True])]),
+        "refuses": Given([0, 3], context=shown, action="abstain"),
+        "silent": Given([0, 3], context=shown, answer=""),
+    }
+    run = small_run(tmp_path, chunks=CHUNKS, questions=asked, systems={"s": given}, generator="recorded")
+    found = {(row["question_id"], row["evidence"]): (row["cited"], row["lost_at"]) for row in funnel(run).to_pylist()}
+    assert found == {
+        ("cites", 0): (True, None), ("cites", 1): (False, "citation"),
+        ("document", 0): (False, "citation"), ("document", 1): (True, None),
+        ("refuses", 0): (None, None), ("refuses", 1): (None, None),
+        ("silent", 0): (False, "citation"), ("silent", 1): (False, "citation"),
+    }  # fmt: skip

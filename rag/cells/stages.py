@@ -66,6 +66,5 @@ def top_k(run: Run, system: str) -> int:
 
 
 def identity(run: Run, system: str) -> Mapping[str, Any]:
-    """What a system is, as recorded; empty in a run that does not say."""
-    found: Mapping[str, Any] = run.manifest["systems"][system].get("identity") or {}
-    return found
+    """See `Run.identity`."""
+    return run.identity(system)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rag.cells.answers import Written
 from rag.cells.chunking import Chunking, read_chunking
 from rag.cells.columns import Grouped, coded, encoded, flattened, integers, is_word, numbered, valid
 from rag.cells.version import Version, read_version
@@ -61,6 +62,7 @@ def sources(
     final = Grouped.of(run.table("candidates", _CANDIDATES), "stage", FINAL)
     queries = Grouped.of(run.table("queries", _QUERIES))
     timings = Grouped.of(run.table("timings")) if run.manifest.get("latency") else None
+    written = Written.of(run, wanted_systems)
     for label in wanted_versions:
         read: dict[str, Version] = {}
         chunkings: dict[tuple[str, str], Chunking] = {}
@@ -76,7 +78,10 @@ def sources(
             place = Place(run, version, chunking, f"system {system!r} on version {label!r}")
             ranked, asked = final.rows(system, label), queries.rows(system, label)
             timed = timings.rows(system, label) if timings else None
-            yield Source(_cell(place, system, asked, ranked, timed), version, chunking)
+            cell = _cell(place, system, asked, ranked, timed)
+            if written is not None and written.has(system):
+                cell = replace(cell, answers=written.answers(place, system))
+            yield Source(cell, version, chunking)
 
 
 def _chosen(kind: str, wanted: Sequence[str] | None, known: list[str]) -> list[str]:

@@ -10,18 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.chunkers._pieces import Body
-from rag.chunkers._sentences import (
-    Kind,
-    Statement,
-    coarse,
-    is_running,
-    sentence_starts,
-    sentence_starts_from,
-    statements,
-    statements_in,
-)
+from rag.chunkers._sentences import Kind, Statement, coarse, statements, statements_in
 from rag.chunkers._split import lines_of, words_of
 from rag.errors import RagWarning
+from rag.sentences import is_running, sentence_starts, sentence_starts_from
 from rag.types import Block
 
 _NEAR = 250  # characters before a window's end in which a sentence is likely to begin

@@ -16,15 +16,10 @@ from functools import lru_cache
 import numpy as np
 
 from rag.errors import Fault, InputError
-from rag.text import UNSPACED
+from rag.statements.quotes import BLANKS, QUOTE_MARKS, fold_quote, is_whole
 from rag.types import Document, IntArray, Span
 
-_MARKS = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'})
-_BLANKS = re.compile(r"\s+")
 _LONG_BLANKS = re.compile(r"\s{2,}")
-_LETTER = rf"[^\W_{UNSPACED}]"  # a script without spaces has no words to tear
-_TORN_LEFT = re.compile(rf"{_LETTER}{_LETTER}$|\d[.,]\d$")
-_TORN_RIGHT = re.compile(rf"{_LETTER}{_LETTER}|\d[.,]\d")
 CLOSE = 60.0  # of 100: the least similarity at which a passage is named as the closest one
 
 
@@ -46,21 +41,16 @@ class FoldedText:
     def of(cls, text: str) -> FoldedText:
         """Fold a text; offsets are kept through every step."""
         folded, starts, ends = _composed(text)
-        folded = folded.translate(_MARKS)
+        folded = folded.translate(QUOTE_MARKS)
         kept = np.ones(len(folded), bool)
         for run in _LONG_BLANKS.finditer(folded):
             kept[run.start() + 1 : run.end()] = False
             ends[run.start()] = ends[run.end() - 1]
-        return cls(_BLANKS.sub(" ", folded), starts[kept], ends[kept])
+        return cls(BLANKS.sub(" ", folded), starts[kept], ends[kept])
 
     def span(self, first: int, last: int) -> Span:
         """The original span of folded characters `[first, last)`, which are at least one."""
         return Span(int(self.starts[first]), int(self.ends[last - 1]))
-
-
-def fold_quote(text: str) -> str:
-    """A quote as it is matched; blank space at its ends does not count."""
-    return _BLANKS.sub(" ", unicodedata.normalize("NFC", text).translate(_MARKS)).strip()
 
 
 class Anchorer:
@@ -146,7 +136,7 @@ class Anchorer:
             left = first - (text[first - 1 : first] == " ")
             right = last + (text[last : last + 1] == " ")
             beside = text.endswith(before, 0, left) and text.startswith(after, right)
-            if beside and (inside_words or _whole(text, first, last)):
+            if beside and (inside_words or is_whole(text, first, last)):
                 found.append(folded.span(first, last))
             first = text.find(wanted, first + 1)
         return found
@@ -172,11 +162,6 @@ class Anchorer:
         return f"the closest passage is on line {line}: {_quoted(passage)}"
 
 
-def _whole(text: str, first: int, last: int) -> bool:
-    """Whether `text[first:last]` begins and ends with whole words and whole numbers (`5,000` is torn from `15,000`)."""
-    return not (_TORN_LEFT.search(text[max(0, first - 2) : first + 1]) or _TORN_RIGHT.match(text[last - 1 : last + 2]))
-
-
 def anchor(document: Document, quote: str, before: str = "", after: str = "") -> Span:
     """The one place of a quote in a document; for many quotes of one document keep an `Anchorer`.
 
@@ -199,7 +184,7 @@ def _touches(span: Span, masked: Sequence[Span]) -> bool:
 
 
 def _quoted(text: str, limit: int = 90) -> str:
-    folded = _BLANKS.sub(" ", text).strip()
+    folded = BLANKS.sub(" ", text).strip()
     return f"“{folded if len(folded) <= limit else folded[: limit - 1] + '…'}”"
 
 

@@ -7,17 +7,18 @@ is asked once too often rather than once too seldom. Nothing here looks for pass
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from rag.gold.figures import figures_of, value_of, values_of
-from rag.gold.passages import Word, negates, same_word, stem, words_of
-from rag.gold.vocabulary import COMMON, CURRENCIES, LIMITS, MODES, NEGATIONS, OPPOSITES, PHRASES
+from rag.statements.figures import figures_of, value_of, values_of
+from rag.statements.names import names_of, same_name
+from rag.statements.stance import opposites, stance_of
+from rag.statements.vocabulary import COMMON, NEGATIONS
+from rag.statements.words import Word, negates, same_word, stem, words_of
 
 Change = Literal["equal", "removed", "added"]
 
@@ -90,7 +91,7 @@ def judge(old: str, new: str, question: str = "", answer: str = "", beyond: str 
         found = ground()
         if found:
             return Verdict(True, found)
-    if _stance(beyond).limited and not _stance(old).limited:
+    if stance_of(beyond).limited and not stance_of(old).limited:
         return Verdict(True, f"the sentence has a limit now: {' '.join(beyond.split())}")
     return Verdict(False)
 
@@ -134,7 +135,7 @@ class _Case:
 
     def stance(self) -> str:
         """Who may or must: a negation too many or too few, or a duty where there was a permission."""
-        before, after = _stance(self.old_text), _stance(self.new_text)
+        before, after = stance_of(self.old_text), stance_of(self.new_text)
         if (before.negations - after.negations) % 2:
             return "a negation was added or removed"
         if (before.modes and after.modes and before.modes != after.modes) or before.limited != after.limited:
@@ -147,7 +148,7 @@ class _Case:
         lost, gained = before - after, after - before
         if sum(lost[word] - gained[word] for word in NEGATIONS) % 2:
             return ""  # "more than 5" and "not less than 5": what is left of it, `stance` says
-        known = _opposites()
+        known = opposites()
         for one in sorted(lost):
             for other in sorted(gained):
                 if stem(other) in known.get(stem(one), ()) or (min(len(one), len(other)) > 3 and negates(one, other)):
@@ -191,10 +192,10 @@ class _Case:
 
     def names(self) -> str:
         """A name that differs and that the question or the answer turns on."""
-        before, after = _names(self.old), _names(self.new)
+        before, after = names_of(self.old), names_of(self.new)
         kept_before, kept_after = {word.text for word in self.old}, {word.text for word in self.new}
-        lost = {name for name in before - after if not any(_same_name(name, other) for other in kept_after)}
-        gained = {name for name in after - before if not any(_same_name(name, other) for other in kept_before)}
+        lost = {name for name in before - after if not any(same_name(name, other) for other in kept_after)}
+        gained = {name for name in after - before if not any(same_name(name, other) for other in kept_before)}
         if lost and not gained and self.yes_no and not lost & self.asked and self._alternatives(lost):
             return ""  # one of several subjects is gone; the rule stands for the others
         turns_on = (lost & (self.answered | self.asked)) or (gained & self.asked)
@@ -238,73 +239,8 @@ class _Case:
         return grown
 
 
-@dataclass(frozen=True, slots=True)
-class _Stance:
-    """Negations counted, which of must, should and may are said, and whether with a limit (only, unless, except)."""
-
-    negations: int
-    modes: frozenset[str]
-    limited: bool
-
-    def __str__(self) -> str:
-        return " and ".join(sorted(self.modes)) + (" with a limit" if self.limited else "") or "no word of it"
-
-
-def _stance(text: str) -> _Stance:
-    for pattern, plainer in PHRASES:
-        text = pattern.sub(f" {plainer} ", text)
-    texts = [word.text for word in words_of(text)]
-    modes = frozenset(mode for mode, words in MODES.items() if any(word in words for word in texts))
-    return _Stance(sum(word in NEGATIONS for word in texts), modes, any(word in LIMITS for word in texts))
-
-
-def _same_name(one: str, other: str) -> bool:
-    """A name in another form or spelling, or with one letter lost, doubled or swapped.
-
-    A letter that stands for another (Ireland, Iceland) makes another name: `same_word` would forgive it.
-    """
-    if one == other or any(char.isdigit() for char in one + other):
-        return one == other
-    from rapidfuzz.distance import OSA, Indel
-
-    left, right = (re.sub(r"[\W_]", "", name).replace("isation", "ization") for name in (one, other))
-    if stem(left) == stem(right):
-        return True
-    swapped = sorted(left) == sorted(right) and OSA.distance(left, right) == 1
-    return min(len(left), len(right)) > 4 and (Indel.distance(left, right) <= 1 or swapped)
-
-
-def _names(words: Sequence[Word]) -> frozenset[str]:
-    """Case-folded words that look like names: capitals inside a sentence, or an identifier anywhere."""
-    found = set()
-    for position, word in enumerate(words):
-        raw = word.raw
-        if not any(char.isupper() for char in raw) or word.text in COMMON or value_of(word.text) is not None:
-            continue
-        if word.text in CURRENCIES and any(
-            value_of(other.text) for other in words[max(0, position - 1) : position + 2]
-        ):
-            continue  # the unit of a figure
-        identifier = any(char.isupper() for char in raw[1:]) or any(char.isdigit() for char in raw)
-        first = position == 0 or words[position - 1].end + 1 < word.start
-        beside = position + 1 < len(words) and words[position + 1].raw[:1].isupper()
-        if identifier or not first or beside:
-            found.add(word.text)
-    return frozenset(found)
-
-
 def _content(words: Sequence[Word]) -> set[str]:
     return {word.text for word in words if word.text not in COMMON}
-
-
-@lru_cache(maxsize=1)
-def _opposites() -> dict[str, set[str]]:
-    """Stem -> the stems of its opposites, both ways."""
-    found: dict[str, set[str]] = {}
-    for one, other in OPPOSITES:
-        found.setdefault(stem(one), set()).add(stem(other))
-        found.setdefault(stem(other), set()).add(stem(one))
-    return found
 
 
 def _runs(words: Sequence[Word]) -> Iterable[list[Word]]:

@@ -1,6 +1,6 @@
-"""A text as sentences and words, for recognising a statement after it was edited. Nothing here knows of versions.
+"""A text as units, for recognising a statement after it was edited. Nothing here knows of versions.
 
-A unit is a sentence, a list item, a table row or a heading; a word carries its offsets. Link targets are not words.
+A unit is a sentence, a list item, a table row or a heading; what a word is lives in `statements/`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
-from rag.text import UNSPACED
+from rag.statements.words import LINK_TARGET, words_of
 from rag.types import Document, Span
 
 # A new unit begins after a blank line, before a line that opens a block of its own, and after the end of a sentence.
@@ -25,39 +23,12 @@ _BREAKS = re.compile(
 )
 _ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|etc|cf|vs|approx|incl|mr|mrs|dr|st|inc|ltd|co|[A-Z])\.$", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?:no|nr|art|sec)\.$", re.IGNORECASE)  # an abbreviation only before a number
-_LINK_TARGET = re.compile(r"\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|<https?://[^>\s]*>|https?://[^\s)>\]]+")
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:[.,'’/-][^\W{UNSPACED}]+)*")
 _LEAD = re.compile(r"[\s>#*+\-|`_~\"'“‘(\[]*(?:\d{1,9}[.)]\s+)?[\s*_`\"'“‘(\[]*")
-RESPELT = 80.0  # of 100: two words this alike are one word spelt in two ways
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word as it is compared (case folded) with its offsets and its own spelling."""
-
-    text: str
-    start: int
-    end: int
-    raw: str
-
-
-def words_of(text: str, offset: int = 0) -> list[Word]:
-    """The words of a text, link targets left out; offsets are counted from `offset`."""
-    targets = [match.span() for match in _LINK_TARGET.finditer(text)]
-    found, position = [], 0
-    for match in _WORD.finditer(text):
-        while position < len(targets) and targets[position][1] <= match.start():
-            position += 1
-        if position < len(targets) and targets[position][0] <= match.start():
-            continue
-        raw = match.group()
-        found.append(Word(raw.casefold().replace("’", "'"), offset + match.start(), offset + match.end(), raw))
-    return found
 
 
 def plain(text: str) -> str:
     """A text as its likeness is judged: case folded, blanks run together, link targets and emphasis marks gone."""
-    return " ".join(re.sub(r"[*_`~\[\]]", "", _LINK_TARGET.sub(" ", text)).casefold().split())
+    return " ".join(re.sub(r"[*_`~\[\]]", "", LINK_TARGET.sub(" ", text)).casefold().split())
 
 
 def likeness(one: str, other: str) -> float:
@@ -71,36 +42,6 @@ def likeness(one: str, other: str) -> float:
     return (
         float(Indel.normalized_similarity(plain(one), plain(other))) + float(Indel.normalized_similarity(left, right))
     ) / 2
-
-
-def same_word(one: str, other: str) -> bool:
-    """Equal, or one word in two spellings (`re-enable`, `reenable`); a number is never another number."""
-    if one == other:
-        return True
-    if len(one) < 4 or len(other) < 4 or any(char.isdigit() for char in one + other):
-        return False
-    from rapidfuzz import fuzz
-
-    return fuzz.ratio(one, other, score_cutoff=RESPELT) > 0 and not negates(one, other)
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """A word as all its English forms are compared."""
-    return str(_stemmer().stemWord(word))
-
-
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:
-    from Stemmer import Stemmer
-
-    return Stemmer("english")
-
-
-def negates(one: str, other: str) -> bool:
-    """Whether one word is the other with a prefix that denies it (`attended`, `unattended`)."""
-    short, long = sorted((one, other), key=len)
-    return any(long == prefix + short for prefix in ("un", "in", "im", "non", "non-", "dis", "ir"))
 
 
 class Passages:

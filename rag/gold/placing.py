@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.errors import Fault
-from rag.gold.anchoring import Anchorer, fold_quote
+from rag.gold.anchoring import Anchorer
 from rag.gold.carrying import Carried, Carrier, Status
 from rag.gold.review import Decision, mark_of
 from rag.gold.written import WrittenEvidence
+from rag.statements.quotes import fold_quote
 from rag.types import Document, Snapshot, Span
 
 

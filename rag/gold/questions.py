@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import get_args
 
 from rag.errors import Faults, nearest
-from rag.gold.fields import Fields
-from rag.gold.jsonl import read_rows
 from rag.gold.written import QuestionFile, Unit, WrittenEvidence, WrittenGold, WrittenQuestion
+from rag.jsontext.fields import Fields
+from rag.jsontext.rows import read_rows
 from rag.types import Need, Route, Split
 
 KEYS = (

@@ -14,8 +14,9 @@ from functools import cached_property
 from math import log
 
 from rag.gold.facts import judge
-from rag.gold.passages import Passages, likeness, plain, words_of
+from rag.gold.passages import Passages, likeness, plain
 from rag.gold.stretches import stretches
+from rag.statements.words import words_of
 from rag.types import Document, Snapshot, Span
 
 CANDIDATES = 12  # units looked at, those that share the rarest words with the statement

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.gold.passages import Passages, Word, likeness, same_word, words_of
+from rag.gold.passages import Passages, likeness
+from rag.statements.words import Word, same_word, words_of
 from rag.types import Span
 
 STRETCH = 0.01  # by how much a less natural beginning or end must be more alike

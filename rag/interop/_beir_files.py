@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag.errors import Faults
-from rag.gold.fields import Fields
-from rag.gold.jsonl import read_lines, read_rows
+from rag.jsontext.fields import Fields
+from rag.jsontext.rows import read_lines, read_rows
 
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _GRADE_NAMES = ("score", "grade", "relevance", "rel", "label")

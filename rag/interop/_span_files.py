@@ -13,8 +13,8 @@ from pathlib import Path
 from rag.corpus.files import Entry, normalised
 from rag.corpus.jsonl import read_rows as read_documents
 from rag.errors import Faults, nearest
-from rag.gold.fields import Fields
-from rag.gold.jsonl import read_rows, show
+from rag.jsontext.fields import Fields
+from rag.jsontext.rows import read_rows, show
 
 _KEYS = ("query_id", "doc_id", "start", "end", "text")
 

@@ -138,6 +138,44 @@ class Timings:
 
 
 @dataclass(frozen=True)
+class Claims:
+    """Claims of answers from the retrieved context, ordered by question: arrays (claims,).
+
+    Attributes:
+        question: int.
+        citations: int, what it cites.
+        valid: int, how many of these name something that was shown (and hold what is quoted).
+        supported: int8: 1 where what it cites supports it, 0 where it does not, -1 where nobody judged.
+        kept: bool, whether it is shown.
+    """
+
+    question: IntArray
+    citations: IntArray
+    valid: IntArray
+    supported: IntArray
+    kept: BoolArray
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers of a system with a generator, (questions,) each.
+
+    Attributes:
+        recorded: What a person wrote down; "" for nothing.
+        given: The kept claims of the answer from the retrieved context, as one text; None where no answer was recorded.
+        oracle: The same of the answer from the gold evidence; None where none was recorded.
+        claims: Of `given`, kept and removed.
+        cited: bool, aligned with the pieces of `Cell.context`: a kept claim cites the piece.
+    """
+
+    recorded: Sequence[str]
+    given: Sequence[str | None]
+    oracle: Sequence[str | None]
+    claims: Claims
+    cited: BoolArray
+
+
+@dataclass(frozen=True)
 class Cell:
     """One system on one corpus version.
 
@@ -153,6 +191,7 @@ class Cell:
         single: No document has two passages in the chunking.
         documents: How many documents the version has; codes from there on are gold that the corpus lacks.
         superseded: bool (shown spans,): no longer stands in the newest version; None where that is not recorded.
+        answers: None for a system without a generator.
     """
 
     system: str
@@ -170,6 +209,7 @@ class Cell:
     single: bool = False
     timings: Timings | None = None
     superseded: BoolArray | None = None
+    answers: Answers | None = None
 
     @property
     def size(self) -> int:
@@ -224,6 +264,16 @@ class Cell:
     def covered_piece(self) -> IntArray:
         """int32 (items,): as `covered_hit`, over the pieces of the context."""
         return self.covered_in(self.context)
+
+    @cached_property
+    def covered_cited(self) -> IntArray:
+        """int32 (items,): as `covered_piece`, over the pieces that kept claims cite; `NEVER` without answers."""
+        if self.answers is None:
+            return np.full(len(self.items.question), NEVER, np.int32)
+        shown, cited = self.context, self.answers.cited
+        question = shown.question[cited]
+        columns = (column[cited] for column in (shown.doc, shown.start, shown.end, shown.entry, shown.cum_tokens))
+        return self.covered_in(Shown(question, rank_within(question), *columns))
 
     def covered_in(self, shown: Shown) -> IntArray:
         """int32 (items,): the rank in any list of passages from which the union covers the item, else `NEVER`."""

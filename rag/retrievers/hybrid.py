@@ -144,10 +144,6 @@ class HybridRetriever:
             ],
         )
 
-    def remarks(self) -> list[str]:
-        """See `protocols.RemarkingIndex`: those of the legs."""
-        return [remark for leg in self.legs if isinstance(leg, RemarkingIndex) for remark in leg.remarks()]
-
 
 @dataclass(frozen=True)
 class _HybridIndex:
@@ -158,6 +154,10 @@ class _HybridIndex:
     def search(self, queries: Sequence[Query], k: int) -> Sequence[Ranking]:
         """See `protocols.Index`; each leg is searched to depth k."""
         return self.retriever.fused(queries, self.chunks, [leg.search(queries, k) for leg in self.legs], k)
+
+    def remarks(self) -> list[str]:
+        """See `protocols.RemarkingIndex`: those of the legs."""
+        return [remark for leg in self.legs if isinstance(leg, RemarkingIndex) for remark in leg.remarks()]
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,10 @@ SEARCHES = (  # the source that decides what a retriever or a reranker returns f
     "runner/keys.py", "sources.py", "store", "systems.py", "context.py", "text.py", "types", "windows.py",
 )  # fmt: skip
 COMPUTES = (  # the source that decides what any unit holds; what only reads records, or is typed, is not in it
-    *SEARCHES, "chunkers", "chunking.py", "corpus", "datasets.py", "gates", "generators", "gold", "markdown",
-    "patience.py", "pipeline.py", "records.py", "routers", "runner/documents.py", "runner/staleness.py",
-    "runner/tables.py", "runner/units.py", "runner/work.py", "yamltext.py",
+    *SEARCHES, "answering.py", "chunkers", "chunking.py", "claims", "corpus", "datasets.py", "gates", "generators",
+    "gold", "jsontext", "markdown", "patience.py", "pipeline.py", "records.py", "routers", "runner/answers.py",
+    "runner/documents.py", "runner/staleness.py", "runner/tables.py", "runner/units.py", "runner/work.py",
+    "sentences.py", "statements", "support", "yamltext.py",
 )  # fmt: skip
 
 

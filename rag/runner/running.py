@@ -61,6 +61,7 @@ def run(job: Job, *, results: Path, store: Store, progress: Progress, latency: b
     started = datetime.now(UTC)
     work = Work(job, store, progress, latency)
     work.check_gold()
+    work.check_answers()
     config_hash = work.config_hash()
     folder = results / job.experiment.name
     left = unfinished(folder, config_hash)

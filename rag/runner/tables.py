@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rag.answering import ORACLE, RETRIEVED, claim_rows
 from rag.gold.carrying import Carried
 from rag.gold.resolve import GoldItem, Resolved
 from rag.gold.written import QuestionFile, WrittenQuestion
@@ -167,7 +168,7 @@ def answered_tables(
     return {
         "queries": _query_table(label, outcomes),
         "candidates": _candidate_table(label, outcomes, chunk_ids),
-        "claims": empty("claims"),
+        "claims": _claim_table(label, outcomes),
         "timings": _timing_table(label, outcomes, found),
     }
 
@@ -229,12 +230,23 @@ def _query_table(label: str, outcomes: Sequence[Outcome]) -> pa.Table:
             if context
             else [],
             "context_tokens": context.tokens if context else None,
-            "answer": None,
+            "answer": outcome.written.answer.shown if outcome.written and outcome.written.answer else None,
             **_distribution(retrieved.scores if retrieved else None),
         }
         for name, values in columns.items():
             values.append(row[name])
     return table("queries", columns)
+
+
+def _claim_table(label: str, outcomes: Sequence[Outcome]) -> pa.Table:
+    rows = [
+        {"system": "", "corpus_version": label, **row}
+        for outcome in outcomes
+        for kind, written in ((RETRIEVED, outcome.written), (ORACLE, outcome.oracle))
+        if written is not None
+        for row in claim_rows(outcome.question.question_id, kind, written)
+    ]
+    return table("claims", {name: [row[name] for row in rows] for name in schemas()["claims"].names})
 
 
 def _distribution(scores: FloatArray | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from rag.errors import Faults, RagWarning
 from rag.pipeline import answer
 from rag.protocols import Memo, Progress
 from rag.records import RECORDED, SCHEMA_VERSION, concatenate
+from rag.runner.answers import Answering
 from rag.runner.documents import DocumentCuts
 from rag.runner.keys import library_versions, plugin_sources, unit_key
 from rag.runner.stages import Stages
@@ -68,6 +69,7 @@ class Work:
         self.documents_found = self.documents_cut = 0
         self.progress = progress
         self.latency = latency
+        self.oracle = not latency and any(name.endswith("[oracle]") for name in job.experiment.metrics)
         self.keys = dataset_keys(job.dataset, self.indexed)
         self.kept: list[str] = []
         self.computed: list[str] = []
@@ -94,6 +96,21 @@ class Work:
             if found is None:
                 self.versions()
                 return
+
+    def check_answers(self) -> None:
+        """Answers made elsewhere belong to questions that are asked; raises every fault together."""
+        faults = Faults()
+        for system in self.experiment.systems:
+            check = getattr(system.generator, "check_questions", None)
+            if callable(check):
+                gold = [self.versions()[label].gold for label in self.labels]
+                asked = {question.question_id for one in gold for question in one.questions}
+                wrong, missing = check(asked)
+                faults.extend(wrong)
+                if missing:
+                    listed = ", ".join(missing)
+                    self.progress.say(f"{system.name}: {len(missing)} questions have no answer: {listed}")
+        faults.raise_if_any()
 
     def versions(self) -> dict[str, Version]:
         """The versions with their gold, read once."""
@@ -215,6 +232,7 @@ class Work:
             seed=self.experiment.seed,
             plugins=plugin_sources(system),
             latency=self.latency,
+            oracle=self.oracle and system.generator is not None,
         )
 
     def _dataset_unit_key(self, label: str) -> str:
@@ -290,12 +308,20 @@ class Work:
                 self.counter(searched),
                 alone=self.store.bypassed if self.latency else None,
             )
+        found = set() if self.latency else set(self.stages.found)
+        told: list[str] = []
+        if system.generator is not None:
+            alone = self.store.bypassed if self.latency else None
+            indexed = self.versions()[searched].snapshot
+            answers = Answering(wired.generator, version.snapshot, indexed, self.experiment.tokenizer)
+            found |= answers.write(outcomes, oracle=self.oracle, alone=alone)
+            told = answers.notes()
         errors = sum(outcome.status == "error" for outcome in outcomes)
-        notes = _counted(said)
+        notes = _counted(said) + told
         if errors:
             first = next(outcome.error for outcome in outcomes if outcome.status == "error")
             notes.append(f"{errors} of {len(outcomes)} questions failed; the first: {first}")
-        tables = answered_tables(label, outcomes, chunks.chunk_ids, set() if self.latency else self.stages.found)
+        tables = answered_tables(label, outcomes, chunks.chunk_ids, found)
         return Unit(tables, {"notes": notes, "errors": errors, "questions": len(outcomes)})
 
     def _manifest(self, versions: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ metric, a system or a run is.
 
 from __future__ import annotations
 
+from rag.stats.auroc import ONE_GROUP, Auroc, auroc
 from rag.stats.bootstrap import (
     CONFIDENCE,
     NO_QUESTIONS,
@@ -29,11 +30,14 @@ __all__ = [
     "EXACT_UP_TO",
     "NO_QUESTIONS",
     "NO_SPREAD",
+    "ONE_GROUP",
     "POWER",
     "RESAMPLES",
     "TOO_FEW",
+    "Auroc",
     "Difference",
     "Intervals",
+    "auroc",
     "bootstrap_mean",
     "holm",
     "minimum_detectable_effect",

@@ -237,6 +237,14 @@ class Store:
         if not self._bypassed:
             self.database.guarded(lambda db: self._write_unit(db, key, parts, kind))
 
+    def answer(self, key: str) -> bytes | None:
+        """See `protocols.AnswerCache`."""
+        return (self.unit(key, ("answer",)) or {}).get("answer")
+
+    def keep_answer(self, key: str, value: bytes) -> None:
+        """See `protocols.AnswerCache`."""
+        self.keep_unit(key, {"answer": value}, "generate")
+
     def _write_unit(self, db: sqlite3.Connection, key: str, parts: Mapping[str, bytes], kind: str) -> None:
         with transaction(db):
             db.execute(

@@ -6,10 +6,10 @@ from typing import get_args
 
 import numpy as np
 
-from rag.protocols import Gate, Generator, Router
+from rag.protocols import BatchGenerator, Gate, Generator, Router
 from rag.testing.clauses import Clauses, check_component
 from rag.testing.samples import QUERIES, sample_context, sample_rankings
-from rag.types import Action, Query, Route, Trace
+from rag.types import Action, Answer, Query, Route, Trace
 
 
 def check_gate(gate: Gate) -> None:
@@ -26,16 +26,34 @@ def check_gate(gate: Gate) -> None:
 
 
 def check_generator(generator: Generator) -> None:
-    """Claims cite chunk ids of the context alone, and an empty context is no error."""
+    """Claims cite the context alone, by chunk id or position; an empty context is no error, nor is a batch.
+
+    A model may cite what it was not shown, and that has to be recorded; on the samples it is taken for a mistake.
+    """
     check_component(generator, Generator)
     clauses = Clauses(generator)
-    for ranking in sample_rankings():
-        context = sample_context(ranking)
-        answer = generator.generate(ranking.query, context)
+    asked = [(ranking.query, sample_context(ranking)) for ranking in sample_rankings()]
+    answers = [generator.generate(query, context) for query, context in asked]
+    for (query, context), answer in zip(asked, answers, strict=True):
+        if not clauses.need(isinstance(answer, Answer), "it returns an Answer"):
+            continue
         shown = {piece.chunk_id for piece in context.pieces}
+        shown |= {str(position) for position in range(1, len(context.pieces) + 1)}
         clauses.need(isinstance(answer.text, str), "an answer has a text")
+        clauses.need(bool(answer.text.strip()) or not answer.claims, "an answer with claims has a text")
+        clauses.need(all(claim.text.strip() for claim in answer.claims), "no claim is blank")
         cited = {name for claim in answer.claims for name in claim.citations}
         clauses.need(cited <= shown, "claims cite chunk ids of the context alone")
+        again = generator.generate(query, context)
+        clauses.need((again.text, again.claims) == (answer.text, answer.claims), "the same question is answered alike")
+    if isinstance(generator, BatchGenerator):
+        batch = list(generator.generate_many([query for query, _ in asked], [context for _, context in asked]))
+        alike = len(batch) == len(answers) and all(
+            isinstance(one, Answer) and (one.text, one.claims) == (other.text, other.claims)
+            for one, other in zip(batch, answers, strict=True)
+        )
+        clauses.need(alike, "a batch gives the answers of its questions, in order")
+        clauses.need(list(generator.generate_many([], [])) == [], "no queries give no answers")
     clauses.close()
 
 

@@ -3,7 +3,7 @@
 Offsets are Unicode code points into `Document.text` and half-open: `text[start:end]`.
 """
 
-from rag.types.answers import Answer, Claim, Context, ContextPiece, Decision, Measurement, Source, Trace
+from rag.types.answers import Answer, Claim, Context, ContextPiece, Decision, Measurement, Source, Support, Trace, Usage
 from rag.types.chunks import Chunk, ChunkSet, chunk_id, join_context
 from rag.types.documents import Block, Document, Snapshot, Span, without_masked
 from rag.types.questions import Evidence, Question
@@ -39,7 +39,9 @@ __all__ = [
     "Source",
     "Span",
     "Split",
+    "Support",
     "Trace",
+    "Usage",
     "chunk_id",
     "join_context",
     "without_masked",

@@ -55,10 +55,19 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement of an answer with the chunk ids that it cites."""
+    """One statement of an answer with the chunk ids that it cites, as its generator wrote them."""
 
     text: str
     citations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Whether texts support a claim; `score` in [0, 1], `reason` says what speaks against it."""
+
+    supported: bool
+    score: float
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +81,30 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer took. Tokens are those that the endpoint counted, when it was asked; None where it said nothing.
+
+    `cost` is in the currency of the prices, None without prices. `cached`: found in the store, nothing was sent now.
+    """
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """What a generator returned."""
+    """What a generator returned.
+
+    `text` is what it wrote, citations as marks. `claims` are there where it lists them itself; else the text is split
+    (`rag.claims`). `usage` is None where nothing was counted.
+    """
 
     text: str
     claims: tuple[Claim, ...] = ()
     sources: tuple[Source, ...] = ()
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.chunkers._pieces import Body
-from rag.chunkers._sentences import sentence_starts, sentence_starts_from, statements
+from rag.chunkers._sentences import statements
 from rag.errors import RagWarning
 from rag.markdown import parse
 from rag.registry import make
+from rag.sentences import sentence_starts, sentence_starts_from
 from rag.text import WORDS
 from rag.types import Document
 

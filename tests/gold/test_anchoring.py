@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import Fault, InputError
-from rag.gold.anchoring import Anchorer, FoldedText, anchor, fold_quote
+from rag.gold.anchoring import Anchorer, FoldedText, anchor
+from rag.statements.quotes import fold_quote
 from rag.types import Document, Span
 
 

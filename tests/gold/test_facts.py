@@ -3,8 +3,8 @@
 import pytest
 
 from rag.gold.facts import Piece, judge, word_diff
-from rag.gold.figures import figures_of, value_of, values_of
-from rag.gold.passages import words_of
+from rag.statements.figures import figures_of, value_of, values_of
+from rag.statements.words import words_of
 
 
 def ground(old: str, new: str, question: str = "", answer: str = "") -> str:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rag.gold.passages import Passages, likeness, negates, plain, same_word, words_of
+from rag.gold.passages import Passages, likeness, plain
+from rag.statements.words import negates, same_word, words_of
 from rag.types import Document, Span
 
 

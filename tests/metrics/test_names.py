@@ -18,7 +18,9 @@ NAMES = [
     "intact", "char_recall@5", "char_precision@5", "iou@5", "ndcg@10", "mrr@10", "map@100", "precision@5",
     "doc_recall@5", "zero_result_rate", "latency_p50[retrieve]", "latency_p95[rerank]", "latency_p95[retrieve:dense]",
     "leak@5", "never_retrieved", "never_retrieved[documents]", "abstention_accuracy", "idk_accuracy",
-    "false_refusal_rate", "no_document_rate",
+    "false_refusal_rate", "no_document_rate", "citation_coverage", "citation_coverage[shown]", "citation_validity",
+    "citation_support[shown]", "uncited_claims", "uncited_claims[shown]", "answer_accuracy", "answer_accuracy[oracle]",
+    "answer_f1", "answer_exact", "answer_figures[oracle]",
 ]  # fmt: skip
 
 

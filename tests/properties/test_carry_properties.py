@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rag.gold.anchoring import Anchorer
 from rag.gold.carrying import STATUSES, Carried, Carrier
 from rag.gold.facts import judge, word_diff
-from rag.gold.passages import Passages, likeness, words_of
+from rag.gold.passages import Passages, likeness
+from rag.statements.words import words_of
 from rag.types import Document, Snapshot, Span
 
 PIECES = (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from rag.errors import Faults, nearest
-from rag.gold.jsonl import show
+from rag.jsontext.rows import show
 
 Choice = TypeVar("Choice", bound=str)
 

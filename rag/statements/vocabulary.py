@@ -1,6 +1,6 @@
 """The words that carry facts in a rule: numbers, units, references, negations, modes, limits. English.
 
-What is made of them is decided in `facts.py`.
+What is made of them is decided where statements are compared.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Numbers in a statement as they are compared: with their units, signs and bounds; dates and frequencies.
 
-A number that only names a section is none. What a changed number means is decided in `facts.py`.
+A number that only names a section is none. What a changed number means is decided where statements are compared.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from rag.gold.passages import Word, stem
-from rag.gold.vocabulary import CURRENCIES, DATES, NUMBER_WORDS, REFERENCES, SIGNS, UNITS
+from rag.statements.vocabulary import CURRENCIES, DATES, NUMBER_WORDS, REFERENCES, SIGNS, UNITS
+from rag.statements.words import Word, stem
 
 _BEFORE = re.compile(r"(?P<bound>[<>≤≥]=?)?\s?(?P<minus>(?<![\w)])[-−])?(?P<sign>[$€£¥₹])?$")
 _AFTER = re.compile(r"\s?[%‰°€£¥₹]")
@@ -48,6 +48,14 @@ def figures_of(words: Sequence[Word], text: str, *, references: bool = False) ->
 def values_of(figures: Iterable[str]) -> set[str]:
     """Figures without their units."""
     return {next(part for part in figure.split(" ") if part[0] not in "<>≤≥") for figure in figures}
+
+
+def stands(figure: str, there: Collection[str]) -> bool:
+    """Whether a figure stands among others: with its unit, or, where it or the other has none, by its value."""
+    if figure in there:
+        return True
+    value, bare = values_of([figure]), len(figure.split()) == 1
+    return any(values_of([other]) == value and (bare or len(other.split()) == 1) for other in there)
 
 
 def value_of(word: str) -> str | None:
