@@ -49,7 +49,7 @@ class BM25Retriever:
     form: Literal["lucene", "okapi"] = "lucene"
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
-    identifiers: bool = True
+    identifiers: bool = False
 
     def __post_init__(self) -> None:
         check_bm25(self.k1, self.b)

@@ -32,7 +32,7 @@ class KeywordRetriever:
 
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
-    identifiers: bool = True
+    identifiers: bool = False
 
     def build(self, chunks: ChunkSet) -> _KeywordIndex:
         """Which chunks hold which term."""

@@ -39,7 +39,7 @@ class RankBM25Retriever:
     b: float = 0.75
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
-    identifiers: bool = True
+    identifiers: bool = False
 
     def __post_init__(self) -> None:
         check_bm25(self.k1, self.b)

@@ -33,7 +33,7 @@ class TfidfRetriever:
 
     stemmer: Literal["english", "none"] = "english"
     stop_words: Literal["english", "none"] = "english"
-    identifiers: bool = True
+    identifiers: bool = False
     sublinear: bool = False
 
     def build(self, chunks: ChunkSet) -> _TfidfIndex:
